@@ -57,7 +57,7 @@ as_root() {
 }
 
 # Whether there is a .NET SDK that builds the C# binding.
-has_dotnet() { command -v dotnet >/dev/null && dotnet --list-sdks | grep --quiet '^[1-9][0-9]\.'; }
+has_dotnet() { command -v dotnet >/dev/null && [[ $(dotnet --list-sdks) =~ (^|$'\n')[1-9][0-9]\. ]]; }
 readonly no_dotnet='there is no .NET SDK 10 on the PATH: Ubuntu has it (apt-get install dotnet-sdk-10.0), Microsoft for all
 systems (https://dot.net)'
 

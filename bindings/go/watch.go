@@ -20,8 +20,8 @@ type watch struct {
 
 	mutex sync.Mutex
 	begun map[Lease]context.CancelCauseFunc
-	// isOver is whether the worker has stopped, and its StopTimeout is over.
-	isOver bool
+	// isOver is whether the worker has stopped, and its StopTimeout is over; isAbandoned whether its AbandonTimeout is.
+	isOver, isAbandoned bool
 }
 
 // begin gives a handler its context, which is ended by done at the latest.
@@ -55,7 +55,7 @@ func (w *watch) listen() error {
 		if !isStopping && w.engine.IsStopping() {
 			isStopping = true
 			if w.abandonTimeout > 0 {
-				defer time.AfterFunc(w.abandonTimeout, w.abandon).Stop()
+				defer time.AfterFunc(w.abandonTimeout, w.giveUp).Stop()
 			}
 			if w.stopTimeout > 0 {
 				defer time.AfterFunc(w.stopTimeout, w.over).Stop()
@@ -75,6 +75,14 @@ func (w *watch) over() {
 	w.lookAtAll()
 }
 
+// giveUp abandons the worker.
+func (w *watch) giveUp() {
+	w.mutex.Lock()
+	w.isAbandoned = true
+	w.mutex.Unlock()
+	w.abandon()
+}
+
 func (w *watch) lookAtAll() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -87,10 +95,11 @@ func (w *watch) lookAtAll() {
 func (w *watch) look(lease Lease, cancel context.CancelCauseFunc) {
 	switch {
 	case w.engine.IsLost(lease.Key, count(lease.Attempt)):
-		cancel(&Error{
-			Status:  StatusLeaseLost,
-			Message: "item " + lease.Key + " was lost: its lease ran out, or an operator took it",
-		})
+		why := "was lost: its lease ran out, or an operator took it"
+		if w.isAbandoned {
+			why = "was given back: the worker was abandoned"
+		}
+		cancel(&Error{Status: StatusLeaseLost, Message: "item " + lease.Key + " " + why})
 	case w.isOver:
 		cancel(errStopping)
 	}

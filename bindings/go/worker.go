@@ -48,7 +48,8 @@ type Worker struct {
 	StopTimeout time.Duration
 	// AbandonTimeout is how long handlers are waited for at most when the worker stops; up to a day, and 0: as long as they
 	// take. Then the worker is abandoned: what they have not ended is given back without spending an attempt, and Run
-	// returns although they go on. For a program that ends soon whatever they do.
+	// returns although they go on; until they have ended, Run may not be called again. For a program that ends soon whatever
+	// they do.
 	AbandonTimeout time.Duration
 	// SettleTimeout is how long Run, when the last handler has returned, waits at most for the database to take their
 	// settlements; up to a day, and 0 is Queue.Lease. Then it gives up, and the leases run out.
@@ -80,7 +81,8 @@ type run struct {
 
 // Run works until ctx ends, the queue is interrupted or, with UntilEmpty, nothing is left to do. Then items in flight are
 // finished and settled, those that were not begun are given back, and it returns nil. An error is a failure that does
-// not pass by itself, or StatusTimedOut when SettleTimeout was not enough; all goroutines have ended before it is returned.
+// not pass by itself, or StatusTimedOut when SettleTimeout was not enough. All goroutines have ended when it returns, except
+// those of handlers after AbandonTimeout.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := w.check(); err != nil || ctx.Err() != nil {
 		return err

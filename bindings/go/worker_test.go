@@ -208,10 +208,12 @@ func TestAnAbandonedWorkerSpendsNoAttemptOfWhatItsHandlersHave(t *testing.T) {
 	queue := open(t)
 	enqueue(t, queue, "a")
 	ending, cancel := context.WithCancel(ctx)
-	mayEnd, isLost := make(chan struct{}), make(chan bool, 1)
-	worker := readpast.Worker{Queue: queue, AbandonTimeout: time.Millisecond, Logger: quiet}
-	worker.Handler = func(_ context.Context, item *readpast.Item) (readpast.Settlement, error) {
+	mayEnd, isLost, cause := make(chan struct{}), make(chan bool, 1), make(chan error, 1)
+	worker := readpast.Worker{Queue: queue, StopTimeout: time.Hour, AbandonTimeout: time.Millisecond, Logger: quiet}
+	worker.Handler = func(of context.Context, item *readpast.Item) (readpast.Settlement, error) {
 		cancel()
+		<-of.Done()
+		cause <- context.Cause(of)
 		<-mayEnd
 		isLost <- item.Lost()
 		return item.Complete(), nil
@@ -219,6 +221,7 @@ func TestAnAbandonedWorkerSpendsNoAttemptOfWhatItsHandlersHave(t *testing.T) {
 	check(t, ends(t, start(func() error { return worker.Run(ending) })))
 	close(mayEnd)
 	equal(t, <-isLost, true)
+	equal(t, strings.HasSuffix((<-cause).Error(), "was given back: the worker was abandoned"), true)
 	batch := must(queue.Claim(ctx, 1, 0))(t)
 	equal(t, batch.Item(0).Attempt, 1)
 }
