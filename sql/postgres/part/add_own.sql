@@ -1,6 +1,6 @@
 
-    IF replayed_ THEN
 {%- if dedup %}
+    IF replayed_ THEN
         SELECT p.at, p.result
         INTO at_, result_
         FROM {{ object("queue_operation") }} AS p
@@ -9,19 +9,9 @@
         RETURN QUERY
 {% set at = "at_" -%}
 {% include "part/unique_answers.sql" %}
-{%- else %}
-        RETURN QUERY
-        SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
-        FROM {{ object("queue_operation") }} AS p
-        CROSS JOIN LATERAL (
-            SELECT e.value::timestamptz AS key, e.ordinality AS position
-            FROM json_array_elements_text(p.result) WITH ORDINALITY AS e (value, ordinality)
-        ) AS r
-        WHERE p.operation_id = operation_
-        ORDER BY r.position;
-{%- endif %}
         RETURN;
     END IF;
+{%- endif %}
     FOR attempt_ IN 1..5 LOOP
         BEGIN
 {%- if dedup %}
@@ -36,18 +26,30 @@
 {% include "part/unique_answers.sql" %}
 {%- else %}
             RETURN QUERY
-{% include "part/add_stamped.sql" %},
+{% include "part/add_stamped.sql" %}
 
-            remembered AS (
-                UPDATE {{ object("queue_operation") }} AS p
-                SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
-                WHERE p.operation_id = operation_
-            )
             SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
             FROM item AS i
             /* Counted, so that nothing is returned before all of them are in. */
             CROSS JOIN (SELECT COUNT(*) FROM added) AS a
             ORDER BY i.ordinal;
+            IF operation_ IS NULL THEN RETURN;
+            END IF;
+            IF FOUND THEN
+                PERFORM {{ object("queue_clear") }}(operation_, now_);
+                RETURN;
+            END IF;
+            /* It was made before. */
+            PERFORM {{ object("queue_begun") }}(operation_, '{{ procedure }}', now_);
+            RETURN QUERY
+            SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
+            FROM {{ object("queue_operation") }} AS p
+            CROSS JOIN LATERAL (
+                SELECT e.value::timestamptz AS key, e.ordinality AS position
+                FROM json_array_elements_text(p.result) WITH ORDINALITY AS e (value, ordinality)
+            ) AS r
+            WHERE p.operation_id = operation_
+            ORDER BY r.position;
 {%- endif %}
             RETURN;
         EXCEPTION WHEN unique_violation THEN

@@ -16,7 +16,7 @@
                 json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
             ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
     ),
-    item AS MATERIALIZED (
+    {{ "item" if dedup else "keyed" }} AS MATERIALIZED (
         SELECT
             n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
             + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type,
@@ -24,6 +24,22 @@
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),
+{%- if not dedup %}
+    /* Written once, with its answers. Another attempt of the same call that is under way is waited for, before anything is added. */
+    remembered AS (
+        INSERT INTO {{ object("queue_operation") }} (operation_id, call, at, result)
+        SELECT operation_, '{{ procedure }}', now_, json_agg(k.key ORDER BY k.ordinal)
+        FROM keyed AS k
+        HAVING operation_ IS NOT NULL
+        ON CONFLICT (operation_id) DO NOTHING
+        RETURNING 1 AS one
+    ),
+    item AS MATERIALIZED (
+        SELECT k.*
+        FROM keyed AS k
+        WHERE operation_ IS NULL OR EXISTS (SELECT 1 FROM remembered)
+    ),
+{%- endif %}
     added AS (
         INSERT INTO {{ object(queue) }} (
             enqueued_at, type, status, step, attempt_num, scheduled_for, updated_at{% for column in columns %},

@@ -25,7 +25,9 @@ AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
+{%- if dedup or not own %}
     replayed_ boolean := FALSE;
+{%- endif %}
 {%- if not own %}
     item_ record;
     list_ json[] := '{}';
@@ -44,7 +46,9 @@ BEGIN
 {%- include "part/local_time.sql" %}
 {{- check.takes(procedure, takes.add, number=takes.add.number) }}
 
+{%- if dedup or not own %}
 {% include "part/remember.sql" %}
+{%- endif %}
 {%- if own %}
 {%- include "part/add_own.sql" %}
 {%- else %}

@@ -152,11 +152,40 @@ $$;
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_terms") }}(text, text, integer, integer, integer, timestamptz, text, integer) FROM public;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_clear") %}
+/*
+One call in 64 clears away the identities that are older than an hour, since answers are asked for again within minutes.
+Called by the functions of a queue.
+Table access order: queue_operation.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_clear") }}(operation_ uuid, now_ timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+BEGIN
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        WITH old AS MATERIALIZED (
+            SELECT o.operation_id
+            FROM {{ object("queue_operation") }} AS o
+            WHERE o.at < now_ - interval '1 hour'
+            ORDER BY o.at
+            LIMIT 256
+            FOR UPDATE SKIP LOCKED
+        )
+
+        DELETE FROM {{ object("queue_operation") }} AS p
+        USING old AS o
+        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
+    END IF;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_clear") }}(uuid, timestamptz) FROM public;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_begun") %}
 /*
 The first that a call with an identity does: TRUE when it was made before, and only its answers are asked for. Another
-attempt of it that is under way is waited for. One call in 64 clears away what is older than an hour, since answers are asked
-for again within minutes. Called by the functions of a queue.
+attempt of it that is under way is waited for. Called by the functions of a queue.
 Table access order: queue_operation.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_begun") }}(operation_ uuid, call_ text, now_ timestamptz) RETURNS boolean
@@ -173,20 +202,7 @@ BEGIN
         END IF;
         RETURN TRUE;
     END IF;
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM {{ object("queue_operation") }} AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
-
-        DELETE FROM {{ object("queue_operation") }} AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
-    END IF;
+    PERFORM {{ object("queue_clear") }}(operation_, now_);
     RETURN FALSE;
 END;
 $$;

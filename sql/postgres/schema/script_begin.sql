@@ -19,7 +19,7 @@ CONTENTS                                     each rule stands once, in the objec
            queue_refused                     items that their table does not let a queue change
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
-           queue_begun                       the identity of a call, and its clearing
+           queue_begun, queue_clear          the identity of a call, and its clearing
            queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures

@@ -1,6 +1,7 @@
 //! Dead rows that nothing may remove, since a transaction that still sees them is open.
 
 use super::{BATCH, MANY, MOST, claim, number, run};
+use readpast::NewItem;
 use readpast::for_tests::Session;
 use support::scratch::Scratch;
 
@@ -46,4 +47,13 @@ fn claims_bear_dead_rows_that_nothing_may_remove() {
     let entries = claims(&mut session);
     assert!(entries >= MANY, "the last takes what is before it, since nothing else is due, and passes over {entries}");
     holder.execute("COMMIT", &[]).unwrap();
+}
+
+/// An enqueue writes the identity of its call once, with the answers: a second version would be dead at once.
+#[test]
+fn an_enqueue_leaves_no_dead_row() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[]);
+    queue.enqueue(&[NewItem::default()], None).unwrap();
+    assert_eq!(scratch.look("SELECT ctid::text FROM readpast.queue_operation"), "(0,1)");
 }

@@ -14,7 +14,7 @@ CONTENTS                                     each rule stands once, in the objec
            queue_refused                     items that their table does not let a queue change
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
-           queue_begun                       the identity of a call, and its clearing
+           queue_begun, queue_clear          the identity of a call, and its clearing
            queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
@@ -82,17 +82,17 @@ BEGIN
     "job_ended", "job_in_flight", "job_seq", "job_type", "modify_job_set_trx",
     "modify_job_set_utx", "modify_job_trx", "modify_job_utx", "next_job_apart_trx", "next_job_set_trx",
     "next_job_trx", "next_job_utx", "purge_job_trx", "queue_backoff_fn", "queue_begin_at_fn",
-    "queue_begun", "queue_catalog", "queue_died_fn", "queue_figures", "queue_filter",
-    "queue_finite_fn", "queue_fits_fn", "queue_head_fn", "queue_is_done", "queue_is_editable_fn",
-    "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn",
-    "queue_key_fn", "queue_look", "queue_ms_fn", "queue_named_fn", "queue_note_refusal",
-    "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_recovery_turn",
-    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version", "queue_sets_fn",
-    "queue_spec", "queue_state", "queue_status", "queue_take_turn", "queue_taken_fn",
-    "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn", "queue_transition",
-    "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_watched",
-    "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job",
-    "worker_job_v"]'::json) AS n (name)
+    "queue_begun", "queue_catalog", "queue_clear", "queue_died_fn", "queue_figures",
+    "queue_filter", "queue_finite_fn", "queue_fits_fn", "queue_head_fn", "queue_is_done",
+    "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn",
+    "queue_kept_fn", "queue_key_fn", "queue_look", "queue_ms_fn", "queue_named_fn",
+    "queue_note_refusal", "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery",
+    "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version",
+    "queue_sets_fn", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
+    "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
+    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
+    "queue_watched", "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job",
+    "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -430,9 +430,36 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_terms"(text, text, integer, integer, integer, timestamptz, text, integer) FROM public;
 
 /*
+One call in 64 clears away the identities that are older than an hour, since answers are asked for again within minutes.
+Called by the functions of a queue.
+Table access order: queue_operation.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_clear"(operation_ uuid, now_ timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+BEGIN
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        WITH old AS MATERIALIZED (
+            SELECT o.operation_id
+            FROM "readpast"."queue_operation" AS o
+            WHERE o.at < now_ - interval '1 hour'
+            ORDER BY o.at
+            LIMIT 256
+            FOR UPDATE SKIP LOCKED
+        )
+
+        DELETE FROM "readpast"."queue_operation" AS p
+        USING old AS o
+        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
+    END IF;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_clear"(uuid, timestamptz) FROM public;
+
+/*
 The first that a call with an identity does: TRUE when it was made before, and only its answers are asked for. Another
-attempt of it that is under way is waited for. One call in 64 clears away what is older than an hour, since answers are asked
-for again within minutes. Called by the functions of a queue.
+attempt of it that is under way is waited for. Called by the functions of a queue.
 Table access order: queue_operation.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_begun"(operation_ uuid, call_ text, now_ timestamptz) RETURNS boolean
@@ -449,20 +476,7 @@ BEGIN
         END IF;
         RETURN TRUE;
     END IF;
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM "readpast"."queue_operation" AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
-
-        DELETE FROM "readpast"."queue_operation" AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
-    END IF;
+    PERFORM "readpast"."queue_clear"(operation_, now_);
     RETURN FALSE;
 END;
 $$;
@@ -1472,7 +1486,6 @@ AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
-    replayed_ boolean := FALSE;
 BEGIN
     /* The library has checked its items. */
     IF
@@ -1486,20 +1499,6 @@ BEGIN
                 "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
             }
         }');
-    END IF;
-
-    replayed_ := operation_ IS NOT NULL AND "readpast"."queue_begun"(operation_, 'add_job_set_trx', now_);
-    IF replayed_ THEN
-        RETURN QUERY
-        SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
-        FROM "readpast"."queue_operation" AS p
-        CROSS JOIN LATERAL (
-            SELECT e.value::timestamptz AS key, e.ordinality AS position
-            FROM json_array_elements_text(p.result) WITH ORDINALITY AS e (value, ordinality)
-        ) AS r
-        WHERE p.operation_id = operation_
-        ORDER BY r.position;
-        RETURN;
     END IF;
     FOR attempt_ IN 1..5 LOOP
         BEGIN
@@ -1519,12 +1518,26 @@ BEGIN
                 json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
             ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
     ),
-    item AS MATERIALIZED (
+    keyed AS MATERIALIZED (
         SELECT
             n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
             + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type, n.step, n.columns
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
+    ),
+    /* Written once, with its answers. Another attempt of the same call that is under way is waited for, before anything is added. */
+    remembered AS (
+        INSERT INTO "readpast"."queue_operation" (operation_id, call, at, result)
+        SELECT operation_, 'add_job_set_trx', now_, json_agg(k.key ORDER BY k.ordinal)
+        FROM keyed AS k
+        HAVING operation_ IS NOT NULL
+        ON CONFLICT (operation_id) DO NOTHING
+        RETURNING 1 AS one
+    ),
+    item AS MATERIALIZED (
+        SELECT k.*
+        FROM keyed AS k
+        WHERE operation_ IS NULL OR EXISTS (SELECT 1 FROM remembered)
     ),
     added AS (
         INSERT INTO "readpast"."job" (
@@ -1534,18 +1547,30 @@ BEGIN
         FROM item AS i
         CROSS JOIN LATERAL json_to_record(COALESCE(i.columns, '{}')) AS c ("Customer" varchar(40), "Rank" integer, "Reference" uuid)
         RETURNING 1 AS one
-    ),
+    )
 
-            remembered AS (
-                UPDATE "readpast"."queue_operation" AS p
-                SET result = (SELECT json_agg(i.key ORDER BY i.ordinal) FROM item AS i)
-                WHERE p.operation_id = operation_
-            )
             SELECT 'OK', i.ordinal, NULL::bigint, i.key, now_, 0, 'Pending'
             FROM item AS i
             /* Counted, so that nothing is returned before all of them are in. */
             CROSS JOIN (SELECT COUNT(*) FROM added) AS a
             ORDER BY i.ordinal;
+            IF operation_ IS NULL THEN RETURN;
+            END IF;
+            IF FOUND THEN
+                PERFORM "readpast"."queue_clear"(operation_, now_);
+                RETURN;
+            END IF;
+            /* It was made before. */
+            PERFORM "readpast"."queue_begun"(operation_, 'add_job_set_trx', now_);
+            RETURN QUERY
+            SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
+            FROM "readpast"."queue_operation" AS p
+            CROSS JOIN LATERAL (
+                SELECT e.value::timestamptz AS key, e.ordinality AS position
+                FROM json_array_elements_text(p.result) WITH ORDINALITY AS e (value, ordinality)
+            ) AS r
+            WHERE p.operation_id = operation_
+            ORDER BY r.position;
             RETURN;
         EXCEPTION WHEN unique_violation THEN
             /* A key was taken (the clock was set back): the sequence has moved on, so the next keys differ. */
