@@ -2,7 +2,7 @@
 //! makes itself.
 
 use super::names::TableNames;
-use super::table::{holds, literal};
+use super::table::{holds, literal, row_tests};
 use super::{columns, shown};
 use crate::description::{
     Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec,
@@ -74,7 +74,11 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             _ => None,
         },
         // A retry that waits does not look like a pending item: it becomes one when it is due.
-        parks_errors => table.conditions(ItemState::Error) != table.conditions(ItemState::Pending),
+        parks_errors => if table.shows_presence() {
+            table.lifecycle.due.is_none()
+        } else {
+            table.conditions(ItemState::Error) != table.conditions(ItemState::Pending)
+        },
         // The table itself shows a waiting retry, so that another program may have left one there.
         shows_errors => table
             .encodings()
@@ -236,6 +240,10 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
                 || table.lifecycle.error.as_ref() == Some(&assignment.column),
             pending => holds(dialect, pending),
         });
+    }
+    for row in table.rows.iter().filter(|row| row.is_written() && !taken.contains(&&row.column)) {
+        let pending = row_tests(dialect, names, row).pop();
+        inserted.push(context! { quoted => quoted(&row.column), is_given => false, role => "state", pending });
     }
     inserted
 }

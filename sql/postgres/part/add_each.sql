@@ -64,7 +64,7 @@
                 END IF;
             ELSE
 {%- endif %}
-{%- if not role.due %}
+{%- if not role.due and not presence %}
         IF item_.status = 'Error' THEN
             /* The table has no due time: it shows the item as taken until the time comes. */
             UPDATE {{ table }} AS q

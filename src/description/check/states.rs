@@ -1,7 +1,9 @@
 //! Checks how a table shows the state of an item.
 
 use super::{Checked, DescriptionPath, Mistake, same_name, table::literal};
-use crate::description::{ColumnCondition, Completion, Holds, Literal, QueueSpec, SeekColumn, StateSpec, TableSpec};
+use crate::description::{
+    ColumnCondition, Completion, Holds, KeySource, Literal, QueueSpec, RowCondition, SeekColumn, StateSpec, TableSpec,
+};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 
@@ -12,6 +14,9 @@ const SET: [&str; 4] = ["started", "finished", "owner", "error"];
 const NULLED: [&str; 8] = ["started", "finished", "owner", "error", "lease_until", "response", "step", "duration"];
 
 pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec, table: &TableSpec) -> Checked {
+    if table.shows_presence() {
+        return presence(spec, table);
+    }
     for (i, state) in table.states.iter().enumerate() {
         let here = place.key(state.state.as_str());
         let again = table.states[..i].iter().any(|other| other.state == state.state);
@@ -44,6 +49,27 @@ pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec, table: &TableSpec
         kind_of_literals(place, table, &condition.column)?;
     }
     Ok(())
+}
+
+/// Checks a table that shows no state: its rows are the work that is not done.
+fn presence(spec: &QueueSpec, table: &TableSpec) -> Checked {
+    let place = DescriptionPath::default().key("table");
+    place.need(spec.completion != Completion::Keep, || {
+        "the key \"states\" (or \"status\") is missing: how the table shows the state of an item. Where a row is there as long \
+         as its work is not done, write completion = \"delete\" (or a history) instead"
+            .to_owned()
+    })?;
+    let life = &table.lifecycle;
+    let given = !spec.columns.is_empty() || table.key.iter().any(|key| key.source == KeySource::Producer);
+    let filled = [&life.kind, &life.enqueued, &life.due, &life.attempts, &life.step, &life.token];
+    let written = filled.into_iter().any(Option::is_some) || table.rows.iter().any(RowCondition::is_written);
+    DescriptionPath::default().key("columns").need(given || written, || {
+        "is empty, and a new item would have no value at all; name a column of the table that a producer gives".to_owned()
+    })?;
+    let why = || {
+        "needs \"table.states\": the procedure of procedures.next has to show in the table what it has claimed".to_owned()
+    };
+    DescriptionPath::default().key("procedures").need(table.claimed_by.is_none(), why)
 }
 
 /// Checks the states that the table has to show.
