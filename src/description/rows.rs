@@ -21,7 +21,7 @@ pub enum RowTest {
     Null,
     /// Anything but NULL.
     Something,
-    /// What meets each of these comparisons. There is at least one.
+    /// Values that meet each of these comparisons. There is at least one.
     Compared(Vec<(Comparison, Literal)>),
 }
 

@@ -324,11 +324,7 @@ fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
         });
         let is_null = assignment.cases.iter().any(|(holds, _)| *holds == Holds::Null);
         if let Some(value) = value {
-            let kind = match value {
-                Literal::Integer(_) => ColumnKind::Integer,
-                Literal::Boolean(_) => ColumnKind::Boolean,
-                Literal::Text(_) => ColumnKind::Text(Some(100)),
-            };
+            let kind = kind_of(value);
             let initial = initial.unwrap_or_else(|| literal(dialect, value));
             let value = context! {
                 means => "state", type => dialect.column_type(kind), initial, nullable => is_null
@@ -336,5 +332,21 @@ fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
             add(&assignment.column, value);
         }
     }
+    for row in &table.rows {
+        if let Some(value) = row.literals().first() {
+            let initial = if row.is_written() { literal(dialect, value) } else { "NULL".to_owned() };
+            let kind = dialect.column_type(kind_of(value));
+            add(&row.column, context! { means => "state", type => kind, initial, nullable => !row.is_written() });
+        }
+    }
     made
+}
+
+/// The type of a column that readpast makes for such constants.
+fn kind_of(value: &Literal) -> ColumnKind {
+    match value {
+        Literal::Integer(_) => ColumnKind::Integer,
+        Literal::Boolean(_) => ColumnKind::Boolean,
+        Literal::Text(_) => ColumnKind::Text(Some(100)),
+    }
 }

@@ -17,7 +17,7 @@ it may know columns that are gone (`names`). That is looked at here, since a cal
 {%- macro takes(procedure, members, within="", names=true) %}
     /* The library's items have been checked{{ "; but it may know columns that are gone" if names }}. */
     IF
-        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR (CASE json_typeof(items_) WHEN 'array' THEN json_array_length(items_) > 1000 ELSE TRUE END)
 {%- if names %} OR EXISTS (
             SELECT 1
             FROM json_array_elements(items_) AS e (value)

@@ -128,7 +128,7 @@ NOT EXISTS (
 {%- endmacro -%}
 {#-
 Items that a claim takes. Beside a table the items that wait for another attempt are made pending when they are due. Where rows show no
-state, the row beside tells what is taken, or has ended: sought for each row by its key, whatever the plan.
+state, the row beside says what is taken, or has ended: sought for each row by its key, whatever the plan.
 -#}
 {%- macro waiting(alias="q.") %}
 {%- if beside %}{{ stands(pending, alias) }}

@@ -103,7 +103,7 @@ Items that a claim takes when they are due. Where several values of a column mea
 {%- else %}{{ stands(t.pending, q) }}{% endif %}
 {%- endmacro -%}
 {#-
-Where rows show no state, the row beside tells what is taken, or has ended. It is read as it is committed, and waited for: one that
+Where rows show no state, the row beside says what is taken, or has ended. It is read as it is committed, and waited for: one that
 somebody holds must not look free. Or it is joined already (s).
 -#}
 {%- macro and_free(t, q="q") %}

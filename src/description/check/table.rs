@@ -30,7 +30,7 @@ pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
         place.column(&column.name, &columns::all(spec))?;
         states::check_seek(&place, table, column)?;
     }
-    if table.create { states::check_types(&place.key("create"), table) } else { Ok(()) }
+    if table.create { states::check_types(&place.key("create"), table, &spec.columns) } else { Ok(()) }
 }
 
 /// Checks a constant for SQL.

@@ -138,7 +138,7 @@ fn due_index(spec: &QueueSpec, table: &TableSpec) -> Vec<(Identifier, bool)> {
             columns.push((column.clone(), descends));
         }
     };
-    // A value that all of them share comes first; what else tells them from other rows is read in the index, at its end.
+    // A value that all of them share comes first; the other conditions are read in the index, at its end.
     let (shared, told): (Vec<_>, Vec<_>) = table.rows.iter().partition(|row| row.is_one_value());
     shared.iter().for_each(|row| add(&row.column, false));
     for ColumnCondition { column, holds } in table.conditions(ItemState::Pending) {

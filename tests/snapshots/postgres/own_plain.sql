@@ -1841,7 +1841,7 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."recover_job_trx"(integer, text, integer) FROM public;
 
 /*
-The claim of the items with these keys, in their order, which the caller has found due and locked: it answers as next_job_set_trx
+The claim of the items with these keys that still wait, in their order, which the caller has found due and locked: it answers as next_job_set_trx
 does, or with no row. Called by next_job_apart_trx, which has it fail where a row stays as it is.
 Table access order: job.
 */
@@ -1869,7 +1869,7 @@ BEGIN
                 q.updated_at AS item_token, q.attempt_num AS item_attempt,
                 CASE WHEN q.status IN ('Pending', 'Error') THEN q.lease_until END AS item_died_at
             FROM "readpast"."job" AS q
-            WHERE q.enqueued_at = k.key_1
+            WHERE q.enqueued_at = k.key_1 AND q.status IN ('Pending', 'Error')
         ) AS v ON TRUE
         LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(k.key_1)
         ORDER BY k.position
