@@ -23,6 +23,7 @@ mod postgres_plans;
 mod presence;
 mod procedure;
 mod procedures;
+mod random_tables;
 mod readme_sql;
 mod refused;
 mod rows;

@@ -111,6 +111,10 @@ NOT EXISTS (
 {#- A time in a request: its text says UTC, and is read so even where the function goes on in the server's time zone. -#}
 {%- macro time_given() %}{{ "text" if local_time else "timestamptz" }}{% endmacro -%}
 {%- macro time_read(value) %}{% if local_time %}{{ object("queue_time_fn") }}({{ value }}){% else %}{{ value }}{% endif %}{% endmacro -%}
+{#- Instead of no value, where the column of somebody's table may not be NULL. -#}
+{%- macro where_must(column, value) -%}
+CASE WHEN {{ object("queue_must") }}('{{ table | replace("'", "''") }}', {{ text(column | trim('"') | replace('""', '"')) }}) THEN {{ value }} END
+{%- endmacro -%}
 {#- Text of a column of somebody else's, which may keep JSON. -#}
 {%- macro text_of(value) %}{{ value ~ "::text" if create else object("queue_text_fn") ~ "(" ~ value ~ ")" }}{% endmacro -%}
 {#- A time of the table, whose column may be without a time zone. -#}

@@ -76,9 +76,9 @@ expression sees of a row and of what was decided.
                 {%- elif column.role == "started" -%}
                     CASE WHEN d.enters THEN d.run_started_at ELSE q.{{ column.quoted }} END
                 {%- elif column.role == "finished" -%}
-                    CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q.{{ column.quoted }} END
+                    CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN {{ "NULL" if create else m.where_must(column.quoted, "q." ~ column.quoted) }} ELSE q.{{ column.quoted }} END
                 {%- elif column.role == "duration" -%}
-                    CASE WHEN d.finishes OR d.reopens THEN d.duration ELSE q.{{ column.quoted }} END
+                    CASE WHEN d.finishes OR d.reopens THEN {{ "d.duration" if create else "COALESCE(d.duration, " ~ m.where_must(column.quoted, 0) ~ ")" }} ELSE q.{{ column.quoted }} END
                 {%- elif column.role == "attempts" -%}
                     d.attempt_num
                 {%- elif column.role == "owner" -%}

@@ -249,6 +249,19 @@ $$;
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_take_turn") }}(text, text) FROM public;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_must") %}
+/* Whether a column of somebody's table may not be NULL. Called where there is no value for it. */
+CREATE OR REPLACE FUNCTION {{ object("queue_must") }}(place_ text, column_ text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY INVOKER
+AS $$
+    SELECT a.attnotnull
+    FROM pg_catalog.pg_attribute AS a
+    WHERE a.attrelid = place_::regclass AND a.attname = column_;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_must") }}(text, text) FROM public;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_head_fn") %}
 /*
 From which due time on a claim seeks, in the index of what is due. Entries of items that went long ago stay there while the oldest

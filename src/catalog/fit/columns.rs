@@ -292,11 +292,27 @@ impl<'a> Check<'a> {
         if ["step", "response", "error"].contains(&role) {
             self.code_page(place, column);
         }
+        if self.found.dialect == Dialect::SqlServer && role == "step" && !column.nullable && self.spec.steps.is_empty()
+        {
+            let what = format!(
+                "must have a value, and an item may be at no step: to enqueue one without a step fails ({place})"
+            );
+            self.warning(
+                "type",
+                column,
+                what,
+                "allow NULL in it, or list the steps in \"steps\": a new item is at the first",
+            );
+        }
         if column.family == TypeFamily::CoarseTime {
             self.coarse(column);
         }
         if column.family == TypeFamily::ZonedTime && self.found.dialect == Dialect::SqlServer {
             self.zoned(place, column);
+        }
+        if role == "lease_until" && !column.nullable {
+            let what = format!("is never NULL, and readpast takes the deadline away when a claim ends ({place})");
+            self.error("type", column, what, "allow NULL in it, or leave it out: it is kept beside the table then");
         }
         if let TypeFamily::Integer(bits) = column.family {
             self.narrow(role, place, column, bits);
