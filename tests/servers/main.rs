@@ -9,6 +9,7 @@ mod bad_input;
 mod begun;
 mod beside;
 mod callers;
+mod discover;
 mod doctor;
 mod dropping;
 mod evolution;
