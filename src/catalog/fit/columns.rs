@@ -310,9 +310,8 @@ impl<'a> Check<'a> {
         if column.family == TypeFamily::ZonedTime && self.found.dialect == Dialect::SqlServer {
             self.zoned(place, column);
         }
-        let empties = self.found.dialect == Dialect::SqlServer && ["finished", "duration"].contains(&role);
-        if empties && !column.nullable {
-            let what = format!("is never NULL, and an item that is redriven has not ended ({place})");
+        if self.found.dialect == Dialect::SqlServer && role == "duration" && !column.nullable {
+            let what = format!("is never NULL, and an item that is redriven has none ({place})");
             self.error("type", column, what, "allow NULL in it, or leave it out");
         }
         if role == "lease_until" && !column.nullable {
