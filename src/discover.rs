@@ -50,6 +50,9 @@ pub struct Report {
     pub findings: Vec<Finding>,
 }
 
+/// A column with more values shows no state.
+const FEW: usize = 20;
+
 /// A function or a procedure that claims rows.
 struct Code {
     name: String,
@@ -169,10 +172,15 @@ fn columns(rows: &Rows) -> Vec<Table> {
 fn take_values(tables: &mut [Table], rows: &Rows) {
     let mut known: HashMap<(String, String, String), Vec<String>> = HashMap::new();
     for row in 0..rows.len() {
-        let values = optional_text(rows, row, 3).and_then(|values| serde_json::from_str(&values).ok());
         let place = (text(rows, row, 0), text(rows, row, 1), text(rows, row, 2));
-        known.insert(place, values.unwrap_or_default());
+        // Several statistics may have a column.
+        let value = text(rows, row, 3);
+        let values = known.entry(place).or_default();
+        if !values.contains(&value) {
+            values.push(value);
+        }
     }
+    known.retain(|_, values| values.len() <= FEW);
     for table in tables {
         let (schema, name) = (table.schema.clone(), table.name.clone());
         // The words of an enum say more.

@@ -138,7 +138,7 @@ pub(super) fn of_code(dialect: Dialect, code: &Code, versioned: bool) -> Vec<Fin
         }
     } else {
         if has("for update") && !has("skip locked") && !has("nowait") {
-            let what = "locks rows that it waits for (FOR UPDATE without SKIP LOCKED): callers at once queue up for the same row";
+            let what = "locks rows that it waits for (FOR UPDATE, without SKIP LOCKED): callers at once queue up for the same row";
             warn("waits", what, "add SKIP LOCKED");
         }
         if has("skip locked") && !has("order by") {

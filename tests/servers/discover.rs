@@ -10,7 +10,7 @@ use support::scratch::Scratch;
 /// Tables of many shapes. The last ones are no queues.
 const POSTGRES: &str = "CREATE TYPE job_state AS ENUM ('todo', 'doing', 'succeeded', 'failed', 'odd');
 GO
-CREATE TABLE \"Print Jobs\" (\"Id\" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state job_state NOT NULL DEFAULT 'todo', payload jsonb,
+CREATE TABLE \"print jobs\" (\"Id\" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state job_state NOT NULL DEFAULT 'todo', payload jsonb,
     attempts int NOT NULL DEFAULT 0, run_at timestamptz);
 GO
 CREATE TABLE mail_queue (id bigserial PRIMARY KEY, status int NOT NULL DEFAULT 3, body text, locked_at timestamptz);
@@ -29,7 +29,7 @@ GO
 CREATE FUNCTION take_mail() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
     RETURN (SELECT id FROM mail_queue WHERE status = 3 LIMIT 1 FOR UPDATE); END; $$";
 
-const SQL_SERVER: &str = "CREATE TABLE [Print Jobs] (Id bigint IDENTITY PRIMARY KEY, state varchar(20) NOT NULL DEFAULT 'todo', payload nvarchar(max),
+const SQL_SERVER: &str = "CREATE TABLE [print jobs] (Id bigint IDENTITY PRIMARY KEY, state varchar(20) NOT NULL DEFAULT 'todo', payload nvarchar(max),
     attempts int NOT NULL DEFAULT 0, run_at datetime2);
 GO
 CREATE TABLE mail_queue (id bigint IDENTITY PRIMARY KEY, status int NOT NULL DEFAULT 3, body nvarchar(max), locked_at datetime2);
@@ -62,7 +62,7 @@ fn queues_are_found_and_described_as_adopt_takes_them() {
         let report = discover(&database.config(&[])).unwrap();
         let mut names: Vec<_> = report.tables.iter().map(|table| table.name.as_str()).collect();
         names.sort_unstable();
-        assert_eq!(names, ["Print Jobs", "lock_table", "mail_queue", "outbox_messages", "ready_tasks"], "{report:#?}");
+        assert_eq!(names, ["lock_table", "mail_queue", "outbox_messages", "print jobs", "ready_tasks"], "{report:#?}");
 
         let mail = found(&report.tables, "mail_queue");
         assert!(mail.evidence.iter().any(|what| what.contains("take_mail")), "{mail:#?}");
@@ -76,12 +76,12 @@ fn queues_are_found_and_described_as_adopt_takes_them() {
         let ready = found(&report.tables, "ready_tasks").description.as_ref().unwrap();
         assert!(ready.contains("completion = \"delete\"") && !ready.contains("states"), "{ready}");
         if !database.is_sql_server() {
-            let print = found(&report.tables, "Print Jobs").description.as_ref().unwrap();
+            let print = found(&report.tables, "print jobs").description.as_ref().unwrap();
             assert!(
                 print.contains("Failed = { state = \"failed\" }") && print.contains("left alone: \"odd\""),
                 "{print}"
             );
-            assert!(traps(found(&report.tables, "Print Jobs")).contains(&"lease"));
+            assert!(traps(found(&report.tables, "print jobs")).contains(&"lease"));
         }
 
         // Each is adopted as it is written, and drained.
@@ -97,8 +97,8 @@ fn queues_are_found_and_described_as_adopt_takes_them() {
                 "mail_queue" => "INSERT INTO mail_queue (body) VALUES ('x')",
                 "ready_tasks" => "INSERT INTO ready_tasks (body) VALUES ('x')",
                 _ => database.pick(
-                    "INSERT INTO [Print Jobs] (payload) VALUES ('{}')",
-                    "INSERT INTO \"Print Jobs\" (payload) VALUES ('{}')",
+                    "INSERT INTO [print jobs] (payload) VALUES ('{}')",
+                    "INSERT INTO \"print jobs\" (payload) VALUES ('{}')",
                 ),
             };
             database.run(insert);
@@ -199,4 +199,39 @@ fn delayed_jobs_are_drained_beside_its_own_workers() {
         format!("{items} {items}")
     );
     assert_eq!(scratch.look("SELECT string_agg(handler, ' ') FROM delayed_jobs"), "failed");
+}
+
+/// The values of a status come from the statistics, a churn from the server's figures; thousands of other tables hide neither.
+#[test]
+fn statistics_say_what_a_status_means_among_many_tables() {
+    let scratch = Scratch::empty();
+    scratch.run(
+        "DO $$ BEGIN FOR n IN 1..1000 LOOP EXECUTE format('CREATE TABLE other_%s (id bigint PRIMARY KEY, status text, city text)', n);
+         END LOOP; END $$",
+    );
+    scratch
+        .run("CREATE TABLE sms_work (id bigserial PRIMARY KEY, state text, body text, tries int NOT NULL DEFAULT 0)");
+    scratch.run(
+        "INSERT INTO sms_work (state) SELECT CASE WHEN n < 200 THEN 'sent' WHEN n < 290 THEN 'new' ELSE 'in progress' END
+         FROM generate_series(1, 300) AS n",
+    );
+    scratch.run("ANALYZE sms_work");
+    scratch.run("CREATE TABLE comes_and_goes (id bigserial PRIMARY KEY, body text, attempts int NOT NULL DEFAULT 0)");
+    scratch.run("INSERT INTO comes_and_goes (body) SELECT 'x' FROM generate_series(1, 5000)");
+    scratch.run("DELETE FROM comes_and_goes");
+    scratch.wait_for("SELECT n_tup_del FROM pg_stat_user_tables WHERE relname = 'comes_and_goes'", "5000");
+    let report = discover(&scratch.config(&[])).unwrap();
+    let names: Vec<_> = report.tables.iter().map(|table| table.name.as_str()).collect();
+    assert_eq!(names, ["comes_and_goes", "sms_work"], "{report:#?}");
+    let sms = &report.tables[1];
+    let text = sms.description.as_ref().unwrap();
+    for line in [
+        "Pending = { state = \"new\" }",
+        "Processing = { state = \"in progress\" }",
+        "Completed = { state = \"sent\" }",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert!(!text.contains("a guess"), "{text}");
+    assert!(report.tables[0].evidence.iter().any(|what| what.contains("5000 were inserted")), "{report:#?}");
 }

@@ -270,7 +270,7 @@ fn drawn(dialect: Dialect, dice: &mut Dice) -> Drawn {
         let value = |stem: &'static str, kind: &str| match kind {
             "guid" => (stem, json!(format!("{:08x}-0000-4000-8000-{number:012x}", number * 7))),
             "integer" | "bigint" => (stem, json!(number)),
-            _ => (stem, json!(format!("k '{number}\""))),
+            _ => (stem, json!(format!("k '{number}"))),
         };
         given.iter().map(|(stem, kind, _)| value(stem, kind)).collect()
     };

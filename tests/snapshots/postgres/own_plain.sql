@@ -85,14 +85,14 @@ BEGIN
     "queue_begun", "queue_catalog", "queue_died_fn", "queue_figures", "queue_filter",
     "queue_finite_fn", "queue_fits_fn", "queue_head_fn", "queue_is_done", "queue_is_editable_fn",
     "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn",
-    "queue_key_fn", "queue_look", "queue_ms_fn", "queue_named_fn", "queue_note_refusal",
-    "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_recovery_turn",
-    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version", "queue_sets_fn",
-    "queue_spec", "queue_state", "queue_status", "queue_take_turn", "queue_taken_fn",
-    "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn", "queue_transition",
-    "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_watched",
-    "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job",
-    "worker_job_v"]'::json) AS n (name)
+    "queue_key_fn", "queue_look", "queue_ms_fn", "queue_must", "queue_named_fn",
+    "queue_note_refusal", "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery",
+    "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version",
+    "queue_sets_fn", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
+    "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
+    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
+    "queue_watched", "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job",
+    "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -520,6 +520,17 @@ $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_take_turn"(text, text) FROM public;
 
+/* Whether a column of somebody's table may not be NULL. Called where there is no value for it. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_must"(place_ text, column_ text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY INVOKER
+AS $$
+    SELECT a.attnotnull
+    FROM pg_catalog.pg_attribute AS a
+    WHERE a.attrelid = place_::regclass AND a.attname = column_;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_must"(text, text) FROM public;
+
 /*
 From which due time on a claim seeks, in the index of what is due. Entries of items that went long ago stay there while the oldest
 transaction of the server could still see them, and each claim passes over all of them. So after a claim that has passed over many, those
@@ -715,6 +726,27 @@ AS $$
     END;
 $$;
 
+/* The last of a list. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_text_fn"(kept text[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT "readpast"."queue_text_fn"(kept[ARRAY_UPPER(kept, 1)]);
+$$;
+
+/* The last of a list. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_text_fn"(kept json[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT "readpast"."queue_text_fn"(kept[ARRAY_UPPER(kept, 1)]);
+$$;
+
+/* The last of a list. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_text_fn"(kept jsonb[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT "readpast"."queue_text_fn"(kept[ARRAY_UPPER(kept, 1)]);
+$$;
+
 /* A response or an error for a column of this type: JSON keeps a document as such, and other text as a string. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept text, value text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -759,6 +791,36 @@ BEGIN
 EXCEPTION WHEN data_exception OR statement_too_complex THEN
     RETURN to_jsonb(value);
 END;
+$$;
+
+/* A list of all of them: the new one comes last, and none is taken out. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept text[], value text) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN COALESCE(value, '') = '' OR value = "readpast"."queue_text_fn"(kept) THEN kept
+        ELSE kept || ARRAY["readpast"."queue_kept_fn"(NULL::text, value)]
+    END;
+$$;
+
+/* A list of all of them: the new one comes last, and none is taken out. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept json[], value text) RETURNS json[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN COALESCE(value, '') = '' OR value = "readpast"."queue_text_fn"(kept) THEN kept
+        ELSE kept || ARRAY["readpast"."queue_kept_fn"(NULL::json, value)]
+    END;
+$$;
+
+/* A list of all of them: the new one comes last, and none is taken out. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept jsonb[], value text) RETURNS jsonb[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN COALESCE(value, '') = '' OR value = "readpast"."queue_text_fn"(kept) THEN kept
+        ELSE kept || ARRAY["readpast"."queue_kept_fn"(NULL::jsonb, value)]
+    END;
 $$;
 
 /* A time as text, UTC unless it says otherwise, whatever the time zone of the session. */
@@ -1469,7 +1531,7 @@ DECLARE
 BEGIN
     /* The library's items have been checked; but it may know columns that are gone. */
     IF
-        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000 OR EXISTS (
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR (CASE json_typeof(items_) WHEN 'array' THEN json_array_length(items_) > 1000 ELSE TRUE END) OR EXISTS (
             SELECT 1
             FROM json_array_elements(items_) AS e (value)
             CROSS JOIN LATERAL (SELECT e.value -> 'columns' AS value) AS o
@@ -2188,7 +2250,7 @@ BEGIN
                 SELECT
                     f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
-                /* While the table refuses some, the claim goes around those. */
+                /* While the table refuses some, the claim goes around those: asked first, and nothing is found or locked then. */
                 WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job')
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
@@ -2414,7 +2476,7 @@ BEGIN
     );
     /* The library's items have been checked; but it may know columns that are gone. */
     IF
-        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000 OR EXISTS (
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR (CASE json_typeof(items_) WHEN 'array' THEN json_array_length(items_) > 1000 ELSE TRUE END) OR EXISTS (
             SELECT 1
             FROM json_array_elements(items_) AS e (value)
             CROSS JOIN LATERAL (SELECT e.value AS value) AS o
@@ -2894,7 +2956,7 @@ BEGIN
     END IF;
     /* The library's items have been checked; but it may know columns that are gone. */
     IF
-        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000 OR EXISTS (
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR (CASE json_typeof(items_) WHEN 'array' THEN json_array_length(items_) > 1000 ELSE TRUE END) OR EXISTS (
             SELECT 1
             FROM json_array_elements(items_) AS e (value)
             CROSS JOIN LATERAL (SELECT e.value AS value) AS o
@@ -3344,7 +3406,7 @@ DECLARE
 BEGIN
     /* The library's items have been checked. */
     IF
-        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR json_array_length(items_) > 1000
+        current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on' OR (CASE json_typeof(items_) WHEN 'array' THEN json_array_length(items_) > 1000 ELSE TRUE END)
     THEN
         items_ := "readpast"."queue_taken_fn"('redrive_job_set_trx', items_, '{
             "key": "timestamp", "token": "timestamp"
