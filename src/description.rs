@@ -14,6 +14,7 @@ mod options;
 mod own;
 mod parse;
 mod procedures;
+mod rows;
 mod settable;
 mod sql;
 mod table;
@@ -27,6 +28,7 @@ pub use self::{
     },
     parse::Format,
     procedures::{ClaimedBySpec, ProceduresSpec},
+    rows::{Comparison, RowCondition, RowTest},
     sql::{CheckSpec, ReferenceSpec, SqlName},
     table::{
         ColumnCondition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, SettingsTableSpec,

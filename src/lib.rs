@@ -61,6 +61,8 @@ pub mod install;
 
 pub mod adopt;
 
+pub mod discover;
+
 mod calls;
 
 mod backend;

@@ -2,8 +2,8 @@
 
 use crate::global::Global;
 use crate::{
-    adopt, check, completions, doctor, drop, enqueue, exit, install, list, purge, recover, render, settings, show,
-    stats, steer, stress, top, why, work,
+    adopt, check, completions, discover, doctor, drop, enqueue, exit, install, list, purge, recover, render, settings,
+    show, stats, steer, stress, top, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -56,6 +56,7 @@ pub enum Command {
     Drop(drop::Args),
     Render(render::Args),
     Adopt(adopt::Args),
+    Discover(discover::Args),
     Doctor(doctor::Args),
     Enqueue(enqueue::Args),
     Work(work::Args),

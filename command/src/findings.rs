@@ -8,15 +8,16 @@ use serde_json::{Value, json};
 
 /// Prints findings, each with its remedy below it.
 pub fn print(findings: &[Finding], out: &Output) -> Result<()> {
-    findings.iter().try_for_each(|finding| out.text(&format!("{}\n", lines(finding))))
+    findings.iter().try_for_each(|finding| out.text(&format!("{}\n", shown(finding))))
 }
 
 /// The same on standard error.
 pub fn note_all(findings: &[Finding]) {
-    findings.iter().for_each(|finding| note(&lines(finding)));
+    findings.iter().for_each(|finding| note(&shown(finding)));
 }
 
-fn lines(finding: &Finding) -> String {
+/// A finding, with its remedy below it.
+pub fn shown(finding: &Finding) -> String {
     let what = printable(&format!("{}: {}", finding.object, finding.what));
     let line = format!("{:<8}{:<12}{what}", finding.severity.as_str(), finding.check);
     if finding.remedy.is_empty() {

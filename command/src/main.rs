@@ -8,6 +8,7 @@ mod cli;
 mod completions;
 mod concerns;
 mod connection;
+mod discover;
 mod doctor;
 mod drop;
 mod duration;
@@ -84,6 +85,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Drop(args) => drop::run(&global, &args, &out),
         Command::Render(args) => render::run(&global, &args, &out),
         Command::Adopt(args) => adopt::run(&global, &args, &out),
+        Command::Discover(args) => discover::run(&global, &args, &out),
         Command::Doctor(args) => doctor::run(&global, &args, &out),
         Command::Enqueue(args) => enqueue::run(&global, &args, &out),
         Command::Work(args) => work::run(&global, args, &out),

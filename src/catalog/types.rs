@@ -29,6 +29,8 @@ pub(crate) enum TypeFamily {
     Guid,
     /// JSON in a type of its own.
     Json,
+    /// A list of texts or of documents: an array of PostgreSQL's.
+    List,
     /// Bytes, a row version among them.
     Binary,
     /// Any other type.
@@ -70,6 +72,7 @@ impl TypeFamily {
                 "date" => Self::Date,
                 "uuid" => Self::Guid,
                 "json" | "jsonb" => Self::Json,
+                "_text" | "_varchar" | "_json" | "_jsonb" => Self::List,
                 "bytea" => Self::Binary,
                 _ => Self::Other,
             },

@@ -4,6 +4,7 @@
 mod claimed_by;
 mod columns;
 mod options;
+mod rows;
 mod states;
 mod subtypes;
 mod table;

@@ -116,6 +116,7 @@ impl Comparison {
             ("table.name", old.name == new.name),
             ("table.key", old.key == new.key),
             ("table.time", old.local_time == new.local_time),
+            ("table.where", old.rows == new.rows),
             ("table.states", old.states == new.states),
         ];
         for (key, _) in pairs.iter().filter(|(_, same)| !same) {

@@ -20,6 +20,7 @@ pub const EXAMPLES: &[(&str, &str)] = examples![
     "simple_queue",
     "simple_queue_postgres",
     "queue_lock_table",
+    "delayed_job",
     "get_next_item",
     "hand_written",
 ];

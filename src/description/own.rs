@@ -47,6 +47,7 @@ impl TableSpec {
             key: vec![KeyColumn { name: column("EnqueuedAt"), kind: ColumnKind::Timestamp, source: KeySource::Table }],
             seek: Vec::new(),
             local_time: false,
+            rows: Vec::new(),
             states: ItemState::ALL.map(|state| StateSpec { state, conditions: vec![in_state(state)] }).to_vec(),
             lifecycle: LifecycleSpec {
                 kind: some("Type"),

@@ -5,6 +5,7 @@ mod columns;
 mod options;
 mod procedures;
 mod retention;
+mod rows;
 mod states;
 mod subtypes;
 mod table;

@@ -1,7 +1,7 @@
 //! A table that was there before readpast: the meaning of its columns. The table keeps its shape; the side table `<queue>_Lease`
 //! has the rest.
 
-use super::{ClaimedBySpec, ColumnKind};
+use super::{ClaimedBySpec, ColumnKind, RowCondition};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 
@@ -20,8 +20,10 @@ pub struct TableSpec {
     pub seek: Vec<SeekColumn>,
     /// Whether the table's times are the server's local time, or UTC.
     pub local_time: bool,
+    /// The rows that are this queue's: all, or those that meet each of these conditions.
+    pub rows: Vec<RowCondition>,
     /// How the table shows the state of an item, in the order of [`ItemState::ALL`]. Pending, Processing and, unless completed
-    /// items leave the table, Completed are always there.
+    /// items leave the table, Completed are always there; or none is, where a row is there as long as its work waits.
     pub states: Vec<StateSpec>,
     /// The columns of an item's life cycle.
     pub lifecycle: LifecycleSpec,
@@ -159,13 +161,19 @@ pub struct LifecycleSpec {
 }
 
 impl TableSpec {
-    /// The columns of key, life cycle and states, each once.
+    /// Whether the table shows no state: a row is there as long as its work is not done, and the side table has its state.
+    pub(crate) fn shows_presence(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// The columns of key, life cycle, rows and states, each once.
     pub(crate) fn columns_of_its_own(&self) -> Vec<&Identifier> {
         let key = self.key.iter().map(|column| &column.name);
         let life = self.lifecycle.columns().into_iter().map(|(_, name)| name);
         let compared = self.states.iter().flat_map(|state| &state.conditions).map(|condition| &condition.column);
+        let rows = self.rows.iter().map(|condition| &condition.column);
         let mut once: Vec<&Identifier> = Vec::new();
-        for name in key.chain(life).chain(compared) {
+        for name in key.chain(life).chain(compared).chain(rows) {
             if !once.contains(&name) {
                 once.push(name);
             }
@@ -181,6 +189,7 @@ impl TableSpec {
         names.extend(self.key.iter().map(|column| (key("key"), &column.name)));
         names
             .extend(self.lifecycle.columns().into_iter().map(|(role, name)| (key(&format!("lifecycle.{role}")), name)));
+        names.extend(self.rows.iter().map(|condition| (key("where"), &condition.column)));
         let conditions = self.states.iter().flat_map(|state| state.conditions.iter().map(move |c| (state.state, c)));
         names.extend(conditions.map(|(state, condition)| (key(&format!("states.{state}")), &condition.column)));
         if let Some(claimed_by) = &self.claimed_by {

@@ -2,7 +2,7 @@
 //! makes itself.
 
 use super::names::TableNames;
-use super::table::{holds, literal};
+use super::table::{holds, literal, row_tests};
 use super::{columns, shown};
 use crate::description::{
     Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec,
@@ -74,7 +74,11 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             _ => None,
         },
         // A retry that waits does not look like a pending item: it becomes one when it is due.
-        parks_errors => table.conditions(ItemState::Error) != table.conditions(ItemState::Pending),
+        parks_errors => if table.shows_presence() {
+            table.lifecycle.due.is_none()
+        } else {
+            table.conditions(ItemState::Error) != table.conditions(ItemState::Pending)
+        },
         // The table itself shows a waiting retry, so that another program may have left one there.
         shows_errors => table
             .encodings()
@@ -237,6 +241,10 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
             pending => holds(dialect, pending),
         });
     }
+    for row in table.rows.iter().filter(|row| row.is_written() && !taken.contains(&&row.column)) {
+        let pending = row_tests(dialect, names, row).pop();
+        inserted.push(context! { quoted => quoted(&row.column), is_given => false, role => "state", pending });
+    }
     inserted
 }
 
@@ -316,11 +324,7 @@ fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
         });
         let is_null = assignment.cases.iter().any(|(holds, _)| *holds == Holds::Null);
         if let Some(value) = value {
-            let kind = match value {
-                Literal::Integer(_) => ColumnKind::Integer,
-                Literal::Boolean(_) => ColumnKind::Boolean,
-                Literal::Text(_) => ColumnKind::Text(Some(100)),
-            };
+            let kind = kind_of(value);
             let initial = initial.unwrap_or_else(|| literal(dialect, value));
             let value = context! {
                 means => "state", type => dialect.column_type(kind), initial, nullable => is_null
@@ -328,5 +332,21 @@ fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
             add(&assignment.column, value);
         }
     }
+    for row in &table.rows {
+        if let Some(value) = row.literals().first() {
+            let initial = if row.is_written() { literal(dialect, value) } else { "NULL".to_owned() };
+            let kind = dialect.column_type(kind_of(value));
+            add(&row.column, context! { means => "state", type => kind, initial, nullable => !row.is_written() });
+        }
+    }
     made
+}
+
+/// The type of a column that readpast makes for such constants.
+fn kind_of(value: &Literal) -> ColumnKind {
+    match value {
+        Literal::Integer(_) => ColumnKind::Integer,
+        Literal::Boolean(_) => ColumnKind::Boolean,
+        Literal::Text(_) => ColumnKind::Text(Some(100)),
+    }
 }

@@ -2,7 +2,9 @@
 
 use super::names::TableNames;
 use super::{columns, kinds, shape, subtypes, takes, tsql};
-use crate::description::{BackoffSpec, ColumnCondition, Completion, Holds, KeySource, Literal, QueueSpec, TableSpec};
+use crate::description::{
+    BackoffSpec, ColumnCondition, Completion, Holds, KeySource, Literal, QueueSpec, RowCondition, RowTest, TableSpec,
+};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use minijinja::{Value, context};
@@ -90,6 +92,9 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
     let conditions = |conditions: &[ColumnCondition]| -> Vec<Value> {
         conditions.iter().map(|c| context! { quoted => quoted(&c.column), ..holds(dialect, &c.holds) }).collect()
     };
+    let rows: Vec<_> = table.rows.iter().flat_map(|row| row_tests(dialect, names, row)).collect();
+    // An item in a state, among the rows that are this queue's.
+    let among = |state| rows.iter().cloned().chain(conditions(table.conditions(state))).collect::<Vec<_>>();
     let states = |states: &[crate::item::ItemState]| -> Vec<&str> { states.iter().map(|s| s.as_str()).collect() };
     let encodings: Vec<_> = table
         .encodings()
@@ -134,15 +139,34 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
             same => spec.dedup.iter().flat_map(|dedup| &dedup.columns).map(|name| names.column(name, false)).collect::<Vec<_>>(),
         },
         encodings,
-        pending => conditions(table.conditions(Pending)),
-        processing => conditions(table.conditions(Processing)),
+        presence => table.shows_presence(),
+        // In a table that shows no state: those of the row beside in which an item may be claimed once it is due.
+        claimable => if table.lifecycle.due.is_some() { vec![Pending.as_str(), Error.as_str()] } else { vec![Pending.as_str()] },
+        pending => among(Pending),
+        processing => among(Processing),
         completed => conditions(table.conditions(Completed)),
-        errors => conditions(table.conditions(Error)),
+        errors => among(Error),
+        rows,
         order,
         due_columns,
         index => context! {
             name => optional(&table.index.name), columns => table.index.columns.iter().map(quoted).collect::<Vec<_>>()
         },
+    }
+}
+
+/// The conditions of a row that is the queue's.
+pub(super) fn row_tests(dialect: Dialect, names: TableNames, row: &RowCondition) -> Vec<Value> {
+    let quoted = names.quoted(&row.column);
+    let condition = |tested: Value| context! { quoted => quoted.as_str(), ..tested };
+    match &row.test {
+        RowTest::Values(values) => vec![condition(holds(dialect, &Holds::Values(values.clone())))],
+        RowTest::Null => vec![condition(holds(dialect, &Holds::Null))],
+        RowTest::Something => vec![condition(holds(dialect, &Holds::Something))],
+        RowTest::Compared(compared) => {
+            let is = |how: &str, value| format!("{how} {}", literal(dialect, value));
+            compared.iter().map(|(how, value)| condition(context! { is => is(how.as_str(), value) })).collect()
+        }
     }
 }
 

@@ -218,12 +218,17 @@ fn paths_on_the_page_about_tables_exist() {
 /// The parts of a description that the page prints are one: the test reads it, with what stands before it on the page.
 #[test]
 fn descriptions_on_the_page_about_tables_are_read() {
-    let lines = snippets("sql/ADOPT.md", "toml");
-    let (lifecycle, whole): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.contains("\"LeaseUntil\""));
-    QueueSpec::from_toml(&whole.join("\n")).unwrap();
+    let blocks = fenced(&fs::read_to_string(root("sql/ADOPT.md")).unwrap(), "toml");
+    let (lifecycle, others): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| block.contains("\"LeaseUntil\""));
+    for block in &others {
+        // A part that shows only the table.
+        let before = if block.starts_with("[table]") { "queue = 'Q'\ncolumns = [{ name = 'c', type = 'text' }]\n" } else { "" };
+        QueueSpec::from_toml(&format!("{before}{block}")).unwrap_or_else(|error| panic!("{error}: {block}"));
+    }
+    assert!(others.len() > 2, "the blocks are found");
     let file = fs::read_to_string(root("sql/specs/simple_queue.toml")).unwrap();
     let changed: Vec<_> =
-        file.lines().map(|line| if line.starts_with("lifecycle") { lifecycle[0].as_str() } else { line }).collect();
+        file.lines().map(|line| if line.starts_with("lifecycle") { lifecycle[0].trim() } else { line }).collect();
     let spec = QueueSpec::from_toml(&changed.join("\n")).unwrap();
     let Storage::Table(table) = spec.storage else { panic!("it has a table") };
     assert!(table.lifecycle.lease_until.is_some());

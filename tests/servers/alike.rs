@@ -19,7 +19,7 @@ use support::limit::until;
 use support::matrix;
 
 /// Queues in own tables, in a table with a column for everything, and in one with next to nothing.
-const SPECS: [&str; 16] = [
+const SPECS: [&str; 21] = [
     "own_plain",
     "own_lifo",
     "own_priority",
@@ -36,6 +36,11 @@ const SPECS: [&str; 16] = [
     "bare_plain",
     "bare_attempt_history",
     "bare_delete",
+    "whole_where",
+    "bare_where",
+    "present_plain",
+    "present_group",
+    "present_where",
 ];
 
 /// One of the two, and what it calls the items: their numbers are the same on both.

@@ -20,7 +20,7 @@ use support::matrix;
 use support::scratch::Scratch;
 
 /// Descriptions that need nothing else in the database.
-const OPTIONS: [&str; 15] = [
+const OPTIONS: [&str; 16] = [
     "plain",
     "lifo",
     "unordered",
@@ -36,6 +36,7 @@ const OPTIONS: [&str; 15] = [
     "lease",
     "no_backoff",
     "retention_failed",
+    "where",
 ];
 
 /// The rule of a life's table that refuses the item of a rank when it becomes the state that `processing` is.

@@ -222,3 +222,78 @@ fn a_recovery_waits_for_nobody_elses_turn() {
     assert_eq!(number(&mut session, call), 10);
     holder.execute("COMMIT", &[]).unwrap();
 }
+
+/// While a row is refused, a claim goes around it at once: it locks and reads nothing before.
+#[test]
+fn a_claim_beside_a_refused_row_looks_once() {
+    for (spec, table) in [
+        (own(""), "job"),
+        (own(r#", "types": ["Default", "Sms"], "claim_by": ["type"]"#), "job"),
+        (described("1"), "work"),
+    ] {
+        let scratch = with(&spec);
+        put(&scratch, 1000);
+        scratch.run(
+            "INSERT INTO readpast.queue_refused (queue, key, doing, reason, times, attempts, since, until) \
+             VALUES ('job', 'another', 'claim', 'r', 1, 1, now(), now() + interval '1 h')",
+        );
+        let mut session = scratch.session();
+        let fetched = format!(
+            "SELECT COALESCE(SUM(idx_tup_fetch), 0)::bigint FROM pg_stat_xact_user_tables WHERE relname = '{table}'"
+        );
+        let mut read = |claim: &str| {
+            let read = session.transaction(|session| {
+                let before = number(session, &fetched);
+                assert_eq!(number(session, claim), 10, "{spec}");
+                Ok(number(session, &fetched) - before)
+            });
+            read.unwrap()
+        };
+        let (apart, set) = (read(APART), read(CLAIM));
+        assert!(set < apart + 10, "{spec}: {set} rows are read, and {apart} by the claim around it");
+    }
+}
+
+/// The claim by keys looks again at what its caller has found.
+#[test]
+fn an_item_that_was_taken_is_not_taken_again_by_its_key() {
+    let bare = r#"{"queue": "Job", "columns": [{"name": "n", "type": "integer"}], "table": {"name": "work", "key": ["id"],
+        "states": {"Pending": {"state": 0}, "Processing": {"state": 1}, "Completed": {"state": 2}}}}"#;
+    for (spec, key, more) in [
+        (own(""), "enqueued_at FROM readpast.job", ""),
+        (described("1"), "id FROM work", ""),
+        (bare.to_owned(), "id FROM work", ", FALSE"),
+    ] {
+        let scratch = with(&spec);
+        put(&scratch, 1);
+        let mut session = scratch.session();
+        let arguments = if spec == described("1") { "" } else { ", NULL" };
+        let by_key = format!(
+            "SELECT COUNT(*) FROM readpast.claim_job_trx('other', 60000, 3{arguments}{more}, ARRAY(SELECT {key})) \
+             WHERE answer LIKE 'CLAIMED%'"
+        );
+        assert_eq!(number(&mut session, CLAIM), 1);
+        assert_eq!(number(&mut session, &by_key), 0, "{spec}");
+        let item = "SELECT item_owner FROM readpast.worker_job_v";
+        let owner = if spec == own("") { "SELECT lease_owner FROM readpast.job" } else { item };
+        assert_eq!(scratch.look(owner), "w", "{spec}");
+    }
+}
+
+/// A caller that says of its items that it has checked them gets the same refusal of what is no list of them.
+#[test]
+fn what_is_no_list_of_items_is_refused_by_name() {
+    let scratch = with(&own(""));
+    let mut session = scratch.session();
+    for checks in ["off", "on"] {
+        session.execute(&format!("SELECT set_config('readpast.checks_items', '{checks}', FALSE)"), &[]).unwrap();
+        for call in
+            ["modify_job_set_trx(NULL, 'w', '{}')", "redrive_job_set_trx(NULL, '3')", "renew_job_set_trx('w', 'null')"]
+        {
+            let error = session.execute(&format!("SELECT * FROM readpast.{call}"), &[]).unwrap_err();
+            let procedure = &call[..call.find('(').unwrap()];
+            assert!(error.to_string().contains(procedure), "{checks}: {call}: {error}");
+            assert_eq!(error.sqlstate(), Some("RP021"), "{checks}: {call}: {error}");
+        }
+    }
+}

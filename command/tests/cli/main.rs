@@ -6,6 +6,7 @@ mod besieging;
 mod browsing;
 mod checking;
 mod connecting;
+mod discovering;
 mod documents;
 mod dropping;
 mod enqueuing;

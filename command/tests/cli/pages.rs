@@ -70,7 +70,7 @@ fn conninfo(shell: &Shell) -> String {
 #[test]
 fn blocks_of_the_pages_run_as_they_stand_there() {
     let mut count = 0;
-    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).unwrap() {
+    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs")).unwrap() {
         let path = file.unwrap().path();
         if path.extension().is_none_or(|extension| extension != "md") {
             continue;

@@ -18,7 +18,7 @@ this `number`, all others by what every queue takes, which its sessions say.
     /* The library has checked its items. */
     IF
         {{ "checked_by_ IS DISTINCT FROM '" ~ number ~ "'" if number else "current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'" }}
-        OR json_array_length(items_) > 1000
+        OR (CASE json_typeof(items_) WHEN 'array' THEN json_array_length(items_) > 1000 ELSE TRUE END)
     THEN
         items_ := {{ object("queue_taken_fn") }}('{{ procedure }}', items_, {{ members.all | indent(4) }});
     END IF;

@@ -12,11 +12,16 @@ the key as key_1, key_2 ...
 {%- macro at_key(of) %}
 {%- for column in key %}{{ " AND " if not loop.first }}q.{{ column.quoted }} BETWEEN {{ of }}{{ loop.index }} AND {{ of }}{{ loop.index }}{% endfor -%}
 {%- for column in seek %} AND q.{{ column.quoted }} IN ({{ column["values"] | join(", ") }}){% endfor -%}
+{{- and_its() -}}
 {% endmacro -%}
+{#- Rows of the queue, of a table that others share with it. -#}
+{%- macro and_its(alias="q.") %}{% for c in rows %} AND {{ alias }}{{ c.quoted }} {{ c.is }}{% endfor %}{% endmacro -%}
+{%- macro is_its(alias="q.") %}{% for c in rows %}{{ alias }}{{ c.quoted }} {{ c.is }}{{ " AND " if not loop.last }}{% else %}TRUE{% endfor %}{% endmacro -%}
 {#- As at_key, of what was read: where its value of the columns that lead the index is known. -#}
 {%- macro at_found(of) %}
 {%- for column in key %}{{ " AND " if not loop.first }}q.{{ column.quoted }} BETWEEN {{ of }}.key_{{ loop.index }} AND {{ of }}.key_{{ loop.index }}{% endfor -%}
 {%- for column in seek %} AND q.{{ column.quoted }} = ANY(ARRAY[{{ of }}.seek_{{ loop.index }}]){% endfor -%}
+{{- and_its() -}}
 {% endmacro -%}
 {%- macro lease_at_key(of) %}
 {%- for column in key %}{{ " AND " if not loop.first }}s.key_{{ loop.index }} BETWEEN {{ of }}{{ loop.index }} AND {{ of }}{{ loop.index }}{% endfor -%}
@@ -106,6 +111,10 @@ NOT EXISTS (
 {#- A time in a request: its text says UTC, and is read so even where the function goes on in the server's time zone. -#}
 {%- macro time_given() %}{{ "text" if local_time else "timestamptz" }}{% endmacro -%}
 {%- macro time_read(value) %}{% if local_time %}{{ object("queue_time_fn") }}({{ value }}){% else %}{{ value }}{% endif %}{% endmacro -%}
+{#- Instead of no value, where the column of somebody's table may not be NULL. -#}
+{%- macro where_must(column, value) -%}
+CASE WHEN {{ object("queue_must") }}('{{ table | replace("'", "''") }}', {{ text(column | trim('"') | replace('""', '"')) }}) THEN {{ value }} END
+{%- endmacro -%}
 {#- Text of a column of somebody else's, which may keep JSON. -#}
 {%- macro text_of(value) %}{{ value ~ "::text" if create else object("queue_text_fn") ~ "(" ~ value ~ ")" }}{% endmacro -%}
 {#- A time of the table, whose column may be without a time zone. -#}
@@ -118,14 +127,27 @@ NOT EXISTS (
 {%- macro names(states, width=5) %}{% for state in states %}{{ text(state) }}{{ (",\n                        " if loop.index % width == 0 else ", ") if not loop.last }}{% endfor %}{% endmacro -%}
 {%- macro stands(conditions, alias="q.") %}
 {%- for condition in conditions %}{{ " AND " if not loop.first }}{{ alias }}{{ condition.quoted }} {{ condition.is }}
+{%- else %}{{ "TRUE" if alias }}{# An index without a condition. #}
 {%- endfor %}
 {%- endmacro -%}
-{#- Items that a claim takes. Beside a table the items that wait for another attempt are made pending when they are due. -#}
+{#-
+Items that a claim takes. Beside a table the items that wait for another attempt are made pending when they are due. Where rows show no
+state, the row beside says what is taken, or has ended: sought for each row by its key, whatever the plan.
+-#}
 {%- macro waiting(alias="q.") %}
 {%- if beside %}{{ stands(pending, alias) }}
-{%- elif waits.literals | length == 1 %}{{ alias }}{{ waits.quoted }} = {{ waits.literals[0] }}
-{%- else %}{{ alias }}{{ waits.quoted }} IN ({{ waits.literals | join(", ") }}){% endif %}
+{%- elif waits.literals | length == 1 %}{{ alias }}{{ waits.quoted }} = {{ waits.literals[0] }}{{ and_its(alias) }}
+{%- else %}{{ alias }}{{ waits.quoted }} IN ({{ waits.literals | join(", ") }}){{ and_its(alias) }}{% endif %}
+{%- if presence and alias %}
+            AND NOT EXISTS (
+                SELECT 1
+                FROM {{ object(queue ~ "_lease") }} AS t
+                WHERE {% for column in key %}t.key_{{ loop.index }} BETWEEN {{ alias }}{{ column.quoted }} AND {{ alias }}{{ column.quoted }} AND {% endfor %}t.status NOT IN ({{ names(claimable) }})
+                OFFSET 0
+            )
+{%- endif %}
 {%- endmacro -%}
+
 {#- The due time as the index has it: without one an item is due. -#}
 {%- macro due(alias="q.") %}{% if own %}{{ alias }}{{ role.due }}{% else %}COALESCE({{ alias }}{{ role.due }}, '-infinity'){% endif %}{% endmacro -%}
 {#- The condition of a kind that is asked for: by what the index of `search` begins with. An item without a step has the empty one. -#}
@@ -267,7 +289,7 @@ EXISTS (
 An item by its key, locked, with the columns that are asked for as item_status and so on. Where another table stands beside, the
 statement before has locked the rows, and the view joins both.
 -#}
-{%- macro found(at, asked, mine=false, lock="FOR NO KEY UPDATE") -%}
+{%- macro found(at, asked, mine=false, lock="FOR NO KEY UPDATE", waits=false) -%}
 {%- if beside -%}
 SELECT{% if asked == "shown" %} w.*{% else %}
 {%- for column in seek %}
@@ -285,6 +307,9 @@ SELECT{% if asked == "shown" %} w.*{% else %}
 {%- for column in seek %}
                 AND w.item_seek_{{ loop.index }} IN ({{ column["values"] | join(", ") }})
 {%- endfor %}
+{%- if waits %}
+                AND w.item_status IN ({{ names(["Pending"] if parks_errors else ["Pending", "Error"]) }})
+{%- endif %}
 {%- if mine and own_types_only %}
                 AND {{ type_seen("w.item_type") }}
 {%- endif %}
@@ -306,6 +331,11 @@ SELECT
 {%- for column in seek %}
                 AND q.{{ column.quoted }} IN ({{ column["values"] | join(", ") }})
 {%- endfor %}
+{%- if waits %}
+                AND {{ waiting() }}
+{%- else %}
+                {{- and_its() }}
+{%- endif %}
 {%- if mine and own_types_only %}
                 AND {{ type_seen("q." ~ role.kind) }}
 {%- endif %}
@@ -352,6 +382,8 @@ answer text, answer_ordinal integer, answer_due_ms bigint, answer_key {{ key_typ
 {%- macro open(alias="") -%}
 {%- if state_column and not beside -%}
 {{ alias }}{{ state_column }} IN ('Pending', 'Processing', 'Error', 'Paused')
+{%- elif presence -%}
+{{ stands(pending, alias) }}
 {%- elif beside -%}
 (({{ stands(pending, alias) }}) OR ({{ stands(processing, alias) }}))
 {%- else -%}
@@ -359,7 +391,7 @@ answer text, answer_ordinal integer, answer_due_ms bigint, answer_key {{ key_typ
 {%- for encoding in encodings if encoding.default in ["Pending", "Processing", "Error", "Paused"] %}
     {{ "OR " if not loop.first }}({{ stands(encoding.conditions, alias) }})
 {%- endfor %}
-)
+){{ and_its(alias) }}
 {%- endif -%}
 {%- endmacro -%}
 {%- macro answers_again() -%}

@@ -11,6 +11,14 @@ expression sees of a row and of what was decided.
 {%- import "macro/item.sql" as m -%}
 {%- import "macro/set_value.sql" as value -%}
 {%- macro changed(sets=[], clears=[], leaves=false, values=false, taken=false, claims=false, returns_row=false, gives=[]) %}
+{%- if not written and not (values and settable) %}
+    /* The table has no column that changes; its row is locked. */
+    changed AS (
+        SELECT d.*
+        FROM decided AS d
+        WHERE d.answer = 'OK'{{ " AND d.status <> 'Completed'" if leaves }}
+    )
+{%- else %}
     /* An item that a trigger of the table keeps from changing counts as not changed. */
     changed AS (
         UPDATE {{ table }} AS q
@@ -68,9 +76,9 @@ expression sees of a row and of what was decided.
                 {%- elif column.role == "started" -%}
                     CASE WHEN d.enters THEN d.run_started_at ELSE q.{{ column.quoted }} END
                 {%- elif column.role == "finished" -%}
-                    CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN NULL ELSE q.{{ column.quoted }} END
+                    CASE WHEN d.finishes THEN now_ WHEN d.reopens THEN {{ "NULL" if create else m.where_must(column.quoted, "q." ~ column.quoted) }} ELSE q.{{ column.quoted }} END
                 {%- elif column.role == "duration" -%}
-                    CASE WHEN d.finishes OR d.reopens THEN d.duration ELSE q.{{ column.quoted }} END
+                    CASE WHEN d.finishes OR d.reopens THEN {{ "d.duration" if create else "COALESCE(d.duration, " ~ m.where_must(column.quoted, 0) ~ ")" }} ELSE q.{{ column.quoted }} END
                 {%- elif column.role == "attempts" -%}
                     d.attempt_num
                 {%- elif column.role == "owner" -%}
@@ -88,7 +96,7 @@ expression sees of a row and of what was decided.
 {%- endfor %}
 {%- endif %}
 {%- if values %}
-{%- for column in settable %},
+{%- for column in settable %}{{ "," if written or not loop.first }}
             {{ column.quoted }} = {{ value.becomes(column, "d.new_values", "q." ~ column.quoted) }}
 {%- endfor %}
 {%- endif %}
@@ -108,6 +116,7 @@ expression sees of a row and of what was decided.
         {%- if own or returns_row %}d.status AS status_{% else %}d.*{% if role.token %}, {{ m.time("q." ~ role.token) }} AS written_token{% endif %}{% endif %}
 {%- endif %}
     )
+{%- endif %}
 {%- if beside %},
 
     leased AS (

@@ -36,7 +36,7 @@
             {%- elif column.role in ["enqueued", "token"] %}now_
             {%- elif column.role == "due" %}COALESCE(item_.due_at, now_)
             {%- elif column.role == "attempts" %}0
-            {%- elif column.role == "step" %}item_.step
+            {%- elif column.role == "step" %}{{ "item_.step" if create else "COALESCE(item_.step, " ~ m.where_must(column.quoted, "''") ~ ")" }}
             {%- elif column.pending.holds == "something" %}{{ "'Pending'" if column.is_text else "now_" }}
             {%- else %}{{ column.pending.literal }}{% endif %}{{ "," if not loop.last }}
 {%- endfor %}
@@ -64,7 +64,7 @@
                 END IF;
             ELSE
 {%- endif %}
-{%- if not role.due %}
+{%- if not role.due and not presence %}
         IF item_.status = 'Error' THEN
             /* The table has no due time: it shows the item as taken until the time comes. */
             UPDATE {{ table }} AS q

@@ -25,8 +25,8 @@
         {{ m.found("k.key_", "shown") }}
     ) AS v ON TRUE
     ORDER BY k.position;
-    IF NOT FOUND AND ended_ > 0 THEN
-        /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+    IF NOT FOUND THEN
+        /* All of them were taken meanwhile, or had spent their attempts, and ended: what comes behind them is due now. */
         answer := 'EMPTY';
         answer_due_ms := 0;
         RETURN NEXT;

@@ -8,7 +8,7 @@ worker_ text, lease_ms_ integer, max_attempts_ integer{{ ", started_at_ timestam
 {%- endset -%}
 {% filter made("FUNCTION", "claim_" ~ queue ~ "_trx") %}
 /*
-The claim of the items with these keys, in their order, which the caller has found due and locked: it answers as next_{{ queue }}_set_trx
+The claim of the items with these keys that still wait, in their order, which the caller has found due and locked: it answers as next_{{ queue }}_set_trx
 does, or with no row. Called by {{ "that, and " if beside }}next_{{ queue }}_apart_trx, which has it fail where a row stays as it is.
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */
@@ -33,7 +33,7 @@ BEGIN
         SELECT {{ m.list("k.key_") }}, v.*, COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
         FROM {{ m.keys_unnested() }}
         INNER JOIN LATERAL (
-            {{ m.found("k.key_", ["token", "attempt", "died_at"], lock="") }}
+            {{ m.found("k.key_", ["token", "attempt", "died_at"], lock="", waits=true) }}
         ) AS v ON TRUE
         LEFT JOIN {{ object("queue_refused") }} AS x
             ON {{ "apart_ AND " if beside }}x.queue = '{{ queue }}' AND x.key = {{ m.key_kept("k.key_") }}

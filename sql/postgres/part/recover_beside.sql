@@ -68,21 +68,23 @@
     ) AS q;
 
     /* Items that are gone from the table leave nothing behind. */
+{%- for status, over in [("Processing", "lease_until")] + ([("Error", "due_at")] if presence and parks_errors else []) %}
     DELETE FROM {{ object(queue ~ "_lease") }} AS s
     USING (
         SELECT {{ m.list("g.key_") }}
         FROM {{ object(queue ~ "_lease") }} AS g
         WHERE
-            g.status = 'Processing' AND g.lease_until <= now_
+            g.status = '{{ status }}' AND g.{{ over }} <= now_
             AND NOT EXISTS (
                 SELECT 1
                 FROM {{ table }} AS q
                 WHERE {{ m.at_key("g.key_") }}
             )
-        ORDER BY g.started_at
+        ORDER BY g.{{ "started_at" if status == "Processing" else over }}
         LIMIT max_
     ) AS g
     WHERE {{ m.lease_at_key("g.key_") }};
+{%- endfor %}
 
     IF key_1_ IS NULL THEN RETURN;
     END IF;

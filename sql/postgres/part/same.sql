@@ -13,6 +13,7 @@
 {%- endfor %}
                 {{ m.of("status") }} AS item_status
             FROM {{ table }} AS q
+{{- "\n            WHERE " ~ m.is_its() if rows }}
         ){% endif %} AS v
             ON
 {%- for column in same %}

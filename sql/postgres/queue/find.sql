@@ -109,6 +109,7 @@ BEGIN
 {%- if own_types_only %}
             AND {{ m.type_seen("v.item_type" if beside else "q." ~ role.kind) }}
 {%- endif %}
+{{- m.and_its() if rows and not beside }}
 {%- include "part/fits.sql" %}
             ORDER BY {{ ours }}
             LIMIT max_
@@ -128,7 +129,7 @@ BEGIN
         {%- set its = "v.item_key_" ~ loop.index if beside else "q." ~ column.quoted %}{{ its }} BETWEEN k.key_{{ loop.index }} AND k.key_{{ loop.index }}{{ " " if not loop.last }}{% endfor %}
         {%- for column in seek %} AND {{ "v.item_seek_" ~ loop.index if beside else "q." ~ column.quoted }} IN ({{ column["values"] | join(", ") }}){% endfor %}
 {{- m.subtypes_joined() }}
-    WHERE TRUE
+    WHERE TRUE{{ m.and_its() if rows and not beside }}
 {%- if own_types_only %}
             AND {{ m.type_seen("v.item_type" if beside else "q." ~ role.kind) }}
 {%- endif %}

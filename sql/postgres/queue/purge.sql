@@ -56,7 +56,7 @@ BEGIN
             /* An item that was enqueued later cannot have changed before. */
             q.enqueued_at < COALESCE(f_.before, 'infinity')
 {%- else %}
-            TRUE
+            {{ m.is_its() }}
 {%- endif %}
 {%- include "part/fits.sql" %}
             ORDER BY {{ m.columns() }}

@@ -55,6 +55,7 @@ BEGIN
             {{ m.of("enqueued_at") }} AS enqueued_at,
             {{ m.of("lease_until") }} AS lease_until
         FROM {{ table }} AS q
+{{- "\n        WHERE " ~ m.is_its() if rows }}
 {%- endif %}
     ),
     counted AS MATERIALIZED (

@@ -33,7 +33,8 @@ LEFT JOIN {{ subtype.table }} AS {{ subtype.alias }}
 CROSS JOIN LATERAL (
     SELECT
         {{ m.status() }} AS status
-) AS c;
+) AS c
+{{- "\nWHERE " ~ m.is_its() if rows }};
 {% endfilter %}
 {%- endif %}
 {%- for who in ["worker", "producer"] if who == "worker" or roles.producer %}
@@ -60,7 +61,9 @@ LEFT JOIN {{ subtype.table }} AS {{ subtype.alias }}
     ON {% for column in key %}{{ "AND " if not loop.first }}{{ subtype.alias }}.{{ column.quoted }} = q.{{ column.quoted }}{{ " " if not loop.last }}{% endfor %}
 {%- endfor %}
 {%- if own_types_only %}
-WHERE {{ m.type_seen("v.item_type" if beside else "q." ~ role.kind) }}
+WHERE {{ m.type_seen("v.item_type" if beside else "q." ~ role.kind) }}{{ m.and_its() if not beside }}
+{%- elif rows and not beside %}
+WHERE {{ m.is_its() }}
 {%- endif -%}
 ;
 {% endfilter %}

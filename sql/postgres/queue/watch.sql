@@ -21,7 +21,7 @@ CASE WHEN {{ read("status") }} IN ('Error', 'Failed') AND {{ read("error") }} <>
                 )::{{ object("queue_look") }} AS look
 {%- endmacro -%}
 {#- At most so many rows, by an index. -#}
-{%- macro rows(where, order, from=table, most="most_ + 1") %}
+{%- macro seen(where, order, from=table, most="most_ + 1") %}
             SELECT
 {{- columns() }}
             FROM {{ from }} AS q
@@ -109,7 +109,7 @@ BEGIN
                 /* Each shard gives its part, so that the oldest of all is among them. */
                 SELECT ARRAY_AGG(h.look)
                 FROM {{ m.all_shards() }}
-                CROSS JOIN LATERAL ({{ rows(m.shard() ~ " = g.shard AND " ~ m.waiting(), claimed, most="most_ / " ~ shards ~ " + 1") }}
+                CROSS JOIN LATERAL ({{ seen(m.shard() ~ " = g.shard AND " ~ m.waiting(), claimed, most="most_ / " ~ shards ~ " + 1") }}
                 ) AS h
             ) AS waiting,
             /* One may have more than its part, whatever the others have. */
@@ -126,27 +126,27 @@ BEGIN
             ARRAY({{ (both(keys(m.waiting(), claimed) ~ parked ~ left)) | indent(4) }}
             ) AS waiting,
 {%- else %}
-            ARRAY({{ (rows(m.waiting(), claimed)) | indent(4) }}
+            ARRAY({{ (seen(m.waiting(), claimed)) | indent(4) }}
             ) AS waiting,
 {%- endif %}
 {%- if beside %}
 {%- set taken = " UNION " ~ keys(m.stands(processing), "") if shows_claims else "" %}
             ARRAY({{ (both(kept_keys("Processing", "started_at") ~ taken)) | indent(4) }}
             ) AS flying,
-            ARRAY({{ (both(keys("TRUE", newest))) | indent(4) }}
+            ARRAY({{ (both(keys(m.is_its(), newest))) | indent(4) }}
             ) AS present
 {%- else %}
-            ARRAY({{ (rows(m.stands(processing), "ORDER BY q." ~ role.started)) | indent(4) }}
+            ARRAY({{ (seen(m.stands(processing), "ORDER BY q." ~ role.started)) | indent(4) }}
             ) AS flying,
-            ARRAY({{ (rows("TRUE", newest)) | indent(4) }}
+            ARRAY({{ (seen(m.is_its(), newest)) | indent(4) }}
             ) AS present
 {%- endif %}
 {%- if own %},
-            ARRAY({{ (rows("q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')", newest)) | indent(4) }}
+            ARRAY({{ (seen("q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')", newest)) | indent(4) }}
             ) AS stopped
 {%- endif %}
 {%- if history %},
-            ARRAY({{ (rows("TRUE", newest, from=history)) | indent(4) }}
+            ARRAY({{ (seen("TRUE", newest, from=history)) | indent(4) }}
             ) AS gone
 {%- endif %}
     )
@@ -156,7 +156,7 @@ BEGIN
         '{{ queue }}', most_, now_, l.waiting, l.flying, {{ "l.stopped" if own else "NULL" }}, l.present,
 {%- if own %}
         /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
-        ARRAY({{ rows("q.enqueued_at <= COALESCE(
+        ARRAY({{ seen("q.enqueued_at <= COALESCE(
                 (SELECT MAX(f.enqueued_at) FROM UNNEST(l.flying) AS f), (SELECT MIN(w.enqueued_at) FROM UNNEST(l.waiting) AS w)
             )
             AND q.enqueued_at < (SELECT MIN(p.enqueued_at) FROM UNNEST(l.present) AS p)", newest) }}

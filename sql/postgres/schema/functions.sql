@@ -271,6 +271,22 @@ $$;
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_take_turn") }}(text, text) FROM public;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_must") %}
+/*
+Whether a column of somebody's table may not be NULL. Called where there is no value for it.
+Table access order: none but the catalog.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_must") }}(place_ text, column_ text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY INVOKER
+AS $$
+    SELECT a.attnotnull
+    FROM pg_catalog.pg_attribute AS a
+    WHERE a.attrelid = place_::regclass AND a.attname = column_;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_must") }}(text, text) FROM public;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_head_fn") %}
 /*
 From which due time on a claim seeks, in the index of what is due. Entries of items that went long ago stay there while the oldest
@@ -478,6 +494,16 @@ AS $$
 $$;
 {% endfilter %}
 {%- endfor %}
+{%- for type in ["text", "json", "jsonb"] %}
+{% filter made("FUNCTION", "queue_text_fn") %}
+/* The last of a list. */
+CREATE OR REPLACE FUNCTION {{ object("queue_text_fn") }}(kept {{ type }}[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT {{ object("queue_text_fn") }}(kept[ARRAY_UPPER(kept, 1)]);
+$$;
+{% endfilter %}
+{%- endfor %}
 {% filter made("FUNCTION", "queue_kept_fn") %}
 /* A response or an error for a column of this type: JSON keeps a document as such, and other text as a string. */
 CREATE OR REPLACE FUNCTION {{ object("queue_kept_fn") }}(kept text, value text) RETURNS text
@@ -513,6 +539,19 @@ BEGIN
 EXCEPTION WHEN data_exception OR statement_too_complex THEN
     RETURN to_{{ type }}(value);
 END;
+$$;
+{% endfilter %}
+{%- endfor %}
+{%- for type in ["text", "json", "jsonb"] %}
+{% filter made("FUNCTION", "queue_kept_fn") %}
+/* A list of all of them: the new one comes last, and none is taken out. */
+CREATE OR REPLACE FUNCTION {{ object("queue_kept_fn") }}(kept {{ type }}[], value text) RETURNS {{ type }}[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN COALESCE(value, '') = '' OR value = {{ object("queue_text_fn") }}(kept) THEN kept
+        ELSE kept || ARRAY[{{ object("queue_kept_fn") }}(NULL::{{ type }}, value)]
+    END;
 $$;
 {% endfilter %}
 {%- endfor %}

@@ -4,10 +4,13 @@ FROM (
     SELECT
         CASE
 {%- for encoding in encodings %}
-            WHEN {% for c in encoding.conditions %}{{ " AND " if not loop.first }}q.{{ c.quoted }} {{ c.is }}{% endfor %} THEN '{{ encoding.default }}'
+            WHEN {% for c in encoding.conditions %}{{ " AND " if not loop.first }}q.{{ c.quoted }} {{ c.is }}{% else %}1 = 1{% endfor %} THEN '{{ encoding.default }}'
 {%- endfor %}
         END AS [State]
     FROM {{ table }} AS q
+{%- for c in rows %}
+    {{ "WHERE" if loop.first else "AND" }} q.{{ c.quoted }} {{ c.is }}
+{%- endfor %}
 ) AS s
 GROUP BY s.[State]
 ORDER BY s.[State]

@@ -6,6 +6,10 @@ that the row must still meet, for a caller that has not read it under its lock.
 {%- import "macro/write.sql" as write -%}
 {%- import "macro/complete.sql" as complete -%}
 {%- macro apply(completes=false, guard=false, x=write.row) %}
+{%- if not t.written %}
+        /* The table has no column that changes; its rows are locked, and in @_Change. */
+        SET @_Written = (SELECT COUNT(*) FROM @_Change AS w{{ " WHERE w.[Status] <> 'Completed'" if completes and completion == "delete" }});
+{%- else %}
         /* The rows are locked and in @_Change: first the table, then what is kept beside it. */
         UPDATE q
         SET
@@ -20,6 +24,7 @@ that the row must still meet, for a caller that has not read it under its lock.
 {%- endif %}
         OPTION (LOOP JOIN, FORCE ORDER);
         SET @_Written = @@ROWCOUNT;
+{%- endif %}
 {%- if completes and completion != "keep" %}
 {{ complete.completed("@_Change") }}
 {%- endif %}

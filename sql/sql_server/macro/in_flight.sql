@@ -18,15 +18,13 @@ FROM {{ t.lease if t.beside else t.table }} AS {{ "s" if t.beside else "q" }}
                         SELECT 1
                         FROM {{ t.table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                         WHERE
-                            {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }})
-                            AND {% endfor %}{{ item.kept_of(t) }}
+                            {{ item.among(t) }}{{ item.kept_of(t) }}
                     )
                     OR NOT EXISTS (
                         SELECT 1
                         FROM {{ t.table }} AS q WITH (READUNCOMMITTED)
                         WHERE
-                            {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }})
-                            AND {% endfor %}{{ item.kept_of(t) }}
+                            {{ item.among(t) }}{{ item.kept_of(t) }}
                     )
                 )
 {%- endif %}

@@ -17,8 +17,14 @@ variable table's columns of a key are called Key1, Key2 ..., so that no name of 
 {%- for k in t.key %}{{ one }}.{{ k.var }} = {{ other }}.{{ k.var }}{{ " AND " if not loop.last }}{% endfor %}
 {%- endmacro -%}
 {%- macro missing(t, v) %}{% for k in t.key %}{{ v }}.{{ k.var }} IS NULL{{ " OR " if not loop.last }}{% endfor %}{% endmacro -%}
-{%- macro found(t, v, q="q") %}
+{#- Columns that stand before the key in an index, and those that tell the queue's rows from others. -#}
+{%- macro among(t, q="q") %}
 {%- for c in t.seek %}{{ q }}.{{ c.quoted }} IN ({{ c["values"] | join(", ") }}) AND {% endfor %}
+{%- for c in t.rows %}{{ q }}.{{ c.quoted }} {{ c.is }} AND {% endfor %}
+{%- endmacro -%}
+{%- macro its(t, before="", q="q") %}{% for c in t.rows %}{{ before if loop.first else " AND " }}{{ q }}.{{ c.quoted }} {{ c.is }}{% endfor %}{% endmacro -%}
+{%- macro found(t, v, q="q") %}
+{{- among(t, q) }}
 {%- for k in t.key %}{{ q }}.{{ k.quoted }} = {{ v }}.{{ k.var }}{{ " AND " if not loop.last }}{% endfor %}
 {%- endmacro -%}
 {%- macro kept_for(t, v, s="s") %}
@@ -85,17 +91,30 @@ variable table's columns of a key are called Key1, Key2 ..., so that no name of 
 {#- The states. -#}
 {%- macro states(names) %}{% for name in names %}'{{ name }}'{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
 {%- macro stands(conditions, q="q") %}
-{%- for c in conditions %}{{ q }}.{{ c.quoted }} {{ c.is }}{{ " AND " if not loop.last }}{% endfor %}
+{%- for c in conditions %}{{ q }}.{{ c.quoted }} {{ c.is }}{{ " AND " if not loop.last }}{% else %}1 = 1{% endfor %}
 {%- endmacro -%}
 {#-
 Items that a claim takes when they are due. Where several values of a column mean Pending, it seeks the first: `value` is another.
 -#}
 {%- macro waits(t, q="q", value="") %}
-{%- if t.waits %}{{ q }}.{{ t.waits.quoted }} IN ({{ t.waits["values"] | join(", ") }})
+{%- if t.waits %}{{ q }}.{{ t.waits.quoted }} IN ({{ t.waits["values"] | join(", ") }}){{ its(t, " AND ", q) }}
 {%- elif t.staged %}
 {%- for c in t.pending %}{{ q }}.{{ c.quoted }} {{ "= " ~ (value or t.staged.first) if c.quoted == t.staged.quoted else c.is }}{{ " AND " if not loop.last }}{% endfor %}
 {%- else %}{{ stands(t.pending, q) }}{% endif %}
 {%- endmacro -%}
+{#-
+Where rows show no state, the row beside says what is taken, or has ended. It is read as it is committed, and waited for: one that
+somebody holds must not look free. Or it is joined already (s).
+-#}
+{%- macro and_free(t, q="q") %}
+{%- if t.presence %}
+            AND NOT EXISTS (
+                SELECT 1 FROM {{ t.lease }} AS f WITH (ROWLOCK, READCOMMITTEDLOCK)
+                WHERE {{ kept_of(t, "f", q) }} AND f.[Status] NOT IN ({{ states(t.claimable) }})
+            )
+{%- endif %}
+{%- endmacro -%}
+{%- macro and_free_here(t) %}{% if t.presence %} AND (s.[Status] IS NULL OR s.[Status] IN ({{ states(t.claimable) }})){% endif %}{% endmacro -%}
 {%- macro finished(status) %}{{ status }} NOT IN ('Pending', 'Processing', 'Error', 'Paused'){% endmacro -%}
 {%- macro status(t, q="q", s="s") %}
 {%- if t.state_column %}{{ q }}.{{ t.state_column }}

@@ -5,15 +5,22 @@ A claim that finds an item by one index must not keep its entry there while anot
 that claim needs the entry to take it. So where there are several ways, an entry (n) is read and let go; the row (q) is kept. It is
 taken by its key, as settlements do, and must still match the search. So it is in a queue with groups too: a claim may wait there for
 a transaction that changes an earlier item of the group, and that transaction may want the entry of an item that was passed over.
+And where rows show no state: all that is in flight is passed over, and keeps no lock; what is taken is looked at once more.
 -#}
 {%- import "macro/item.sql" as item -%}
 {%- import "macro/kind.sql" as kind -%}
-{%- set many_ways = group or kind_searches | length + (1 if searches_all else 0) > 1 -%}
+{%- set many_ways = group or presence or kind_searches | length + (1 if searches_all else 0) > 1 -%}
 {%- macro wanted(when_due, search, without_step, q="q") -%}
 {{ kind.is(search, role, "@_KindType", "@_KindStep", without_step, q) ~ "\n            AND " if search }}{{ q ~ ".[Shard] = @_Shard\n            AND " if shards }}{{ item.waits(t, q) }}
 {%- if when_due %}
             AND {{ kind.due(t, when_due, q) }}
 {%- endif %}
+{%- endmacro -%}
+{#- The key, and what the order goes by. -#}
+{%- macro columns_of_entry(by) %}
+{%- set known = namespace(list=t.key | map(attribute="quoted") | list) %}
+{%- for c in by if c.quoted not in known.list %}{% set known.list = known.list + [c.quoted] %}{% endfor %}
+{%- for c in known.list %}n.{{ c }}{{ ", " if not loop.last }}{% endfor %}
 {%- endmacro -%}
 {%- macro due(when_due, search=none, without_step=false) %}
 {%- set index = search.index if search else t.due_index %}
@@ -25,24 +32,35 @@ a transaction that changes an earlier item of the group, and that transaction ma
             {{ item.token(t) if role.token else "NULL" }}{% if t.witness %},
             DATALENGTH(q.{{ t.witness }}){% endif %}
 {%- if many_ways %}
+{%- if presence %}
+        FROM (
+            SELECT {{ columns_of_entry(due_columns if search else order) }}
+            FROM {{ table }} AS n
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))
+            WHERE
+                {{ wanted(when_due, search, without_step, "n") | indent(4) }}
+{{- item.and_free(t, "n") | indent(4) }}
+        ) AS n
+{%- else %}
         FROM {{ table }} AS n
             WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))
+{%- endif %}
         INNER JOIN {{ table }} AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON {% for k in t.key %}q.{{ k.quoted }} = n.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
         WHERE
-            {{ wanted(when_due, search, without_step, "n") }}
-            AND {{ wanted(when_due, search, without_step) }}
+            {{ wanted(when_due, search, without_step, "n") ~ "\n            AND " if not presence }}{{ wanted(when_due, search, without_step) }}
+{{- item.and_free(t) }}
 {%- else %}
         FROM {{ table }} AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))
         WHERE
             {{ wanted(when_due, search, without_step) }}
 {%- endif %}
-            AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.found(t, "a") }})
+            AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.part_of(t, "a", "q") }})
 {%- if search %}
             /* Locks of one's own are no reason to read past. */
-            AND NOT EXISTS (SELECT 1 FROM @_Due AS d WHERE {{ item.found(t, "d") }})
+            AND NOT EXISTS (SELECT 1 FROM @_Due AS d WHERE {{ item.part_of(t, "d", "q") }})
 {%- endif %}
 {%- if own_types_only and not (search and search.type) %}
             AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}

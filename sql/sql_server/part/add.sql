@@ -177,7 +177,7 @@
         INNER JOIN @_Added AS a ON a.[Ordinal] = n.[First]
         WHERE n.[First] < n.[Ordinal] AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);
 {%- endif %}
-{%- if not role.due %}
+{%- if not role.due and not presence %}
 
         /* The table has no due time: it shows what comes later as taken, and the row beside it says until when. */
         UPDATE q

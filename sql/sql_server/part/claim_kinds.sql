@@ -73,10 +73,11 @@ Due items of the kinds that are asked for, by the index of `search`.
                             AND w.[Step] IS NULL
 {%- endif %}
                             AND {{ item.waits(t) }}
+{{- item.and_free(t) | indent(16) }}
 {%- if when_due %}
                             AND {{ kind.due(t, when_due) }}
 {%- endif %}
-                            AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.found(t, "a") }})
+                            AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.part_of(t, "a", "q") }})
 {%- if own_types_only and not search.type %}
                             AND {% filter indent(28) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}

@@ -9,7 +9,7 @@
 {%- endif %}
                     WHERE
                         NOT ({% for k in key %}e.{{ k.quoted }} = q.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %})
-                        AND {{ item.status(t, "e", "z") }} IN ('Pending', 'Processing', 'Error', 'Paused')
+                        {{ item.its(t, "AND ", "e") ~ "\n                        " if t.rows }}AND {{ item.status(t, "e", "z") }} IN ('Pending', 'Processing', 'Error', 'Paused')
 {%- for column in t.work %}
                         AND e.{{ column.quoted }} = q.{{ column.quoted }}
 {%- if column.nullable %}

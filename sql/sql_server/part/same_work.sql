@@ -85,6 +85,7 @@
                 AND q.{{ c.quoted }} IS NOT NULL
 {%- endif %}
 {%- endfor %}
+{{- item.its(t, "\n                AND ") }}
 {%- if own and dedup.unfinished_only %}
                 AND q.[Status] IN ('Pending', 'Processing', 'Error', 'Paused')
 {%- elif dedup.unfinished_only %}

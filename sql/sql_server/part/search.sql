@@ -10,7 +10,7 @@
 {%- endif %}
 {{- item.beside(t, " WITH (" ~ hints ~ ")" if hints) }}
 {%- include "part/fits.sql" %}
-    WHERE fit.[Fits] = 1
+    WHERE fit.[Fits] = 1{{ item.its(t, " AND ") }}
 {%- if by in of_states %}
         AND q.[Status] IN ({{ item.states(of_states[by]) }})
 {%- endif -%}

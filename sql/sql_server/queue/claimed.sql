@@ -36,7 +36,7 @@ BEGIN
         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_{{ "Lease_" if beside }}InFlight]))
 {%- if beside %}
     INNER JOIN {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        ON {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }}) AND {% endfor %}{{ item.kept_of(t) }}
+        ON {{ item.among(t) }}{{ item.kept_of(t) }}
 {%- endif %}
     WHERE
         {{ "s.[Status] = 'Processing'\n        AND " if beside }}{{ item.stands(processing) }}

@@ -91,7 +91,7 @@ q.{{ k.quoted }} {{ op }}{{ "=" if last and op == "<" }} @{{ name }}{{ loop.inde
         SELECT {% for k in t.key %}@_End{{ loop.index }} = q.{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %}
         FROM {{ table }} AS q{{ " WITH (INDEX (" ~ index[by] ~ "))" if by == "ended" }}
         WHERE
-            {{ after }}
+            {{ after }}{{ item.its(t, " AND ") }}
 {%- if by == "ended" %}
             AND q.[Status] IN ({{ item.states(of_states[by]) }})
 {%- endif %}

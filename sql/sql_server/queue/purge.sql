@@ -67,7 +67,7 @@ BEGIN
             s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
             AND NOT EXISTS (
                 SELECT 1 FROM {{ table }} AS q WITH (READUNCOMMITTED)
-                WHERE {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }}) AND {% endfor %}{{ item.kept_of(t) }}
+                WHERE {{ item.among(t) }}{{ item.kept_of(t) }}
             )
         OPTION (LOOP JOIN, FORCE ORDER);
 

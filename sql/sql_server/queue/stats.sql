@@ -66,11 +66,12 @@ BEGIN
             END AS [Step],
 {%- endif %}
             {{ item.until(t, lease_ms) }} AS [Until],
-            CASE WHEN {{ item.waits(t) }}{% if role.due %} AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= {{ at }}){% endif %} THEN 1 ELSE 0 END AS [IsDue],
+            CASE WHEN {{ item.waits(t) }}{{ item.and_free_here(t) }}{% if role.due %} AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= {{ at }}){% endif %} THEN 1 ELSE 0 END AS [IsDue],
             {{ "CAST(q." ~ began ~ " AS datetime2(7))" if began else "CAST(NULL AS datetime2(7))" }} AS [Began],
             {% if arrivals %}CASE WHEN {{ item.lately("q." ~ role.enqueued, at) }} THEN 1 ELSE 0 END{% else %}NULL{% endif %} AS [IsNew]
         FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
 {{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
+{{- item.its(t, "\n        WHERE ") }}
     ) AS x
     GROUP BY x.[Status]{{ ", x.[Step]" if steps }};
 {%- if arrivals %}
@@ -111,6 +112,7 @@ BEGIN
             {{ item.utc(t, "q." ~ began) if began else "CAST(NULL AS datetime2(7))" }} AS [Began]
         FROM {{ source }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
 {{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
+{{- item.its(t, "\n        WHERE ") }}
 {%- endfor %}
     ) AS x
     WHERE

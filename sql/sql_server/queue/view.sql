@@ -16,7 +16,9 @@ FROM {{ table }} AS q
 {{- item.subtypes(t) }}
 {%- if own_types_only %}
 WHERE
-{% filter indent(4, true) %}{% include "part/type_access.sql" %}{% endfilter %}
+{% filter indent(4, true) %}{% include "part/type_access.sql" %}{% endfilter %}{{ item.its(t, "\n    AND ") }}
+{%- else %}
+{{- item.its(t, "\nWHERE ") }}
 {%- endif -%}
 ;
 {% endfilter %}
@@ -83,6 +85,7 @@ FROM (
 {%- endif %}
         FROM {{ table }} AS q
 {{- item.beside(t) }}
+{{- item.its(t, "\n        WHERE ") }}
     ) AS v
     WHERE v.[ItemStatus] IN ('Pending', 'Processing', 'Error', 'Paused')
 ) AS b

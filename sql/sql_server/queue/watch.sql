@@ -36,7 +36,7 @@
 {%- macro from_lease(index) %}
     FROM {{ t.lease }} AS s WITH ({{ hints }}, INDEX ([IX_{{ queue }}_Lease_{{ index }}]))
     INNER JOIN {{ table }} AS q WITH ({{ hints }})
-        ON {% for c in t.seek %}q.{{ c.quoted }} IN ({{ c["values"] | join(", ") }}) AND {% endfor %}{{ item.kept_of(t) }}
+        ON {{ item.among(t) }}{{ item.kept_of(t) }}
 {%- endmacro -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
@@ -118,13 +118,13 @@ BEGIN
 {%- else %}
 {{ seen("W") }}
 {{- from_table(t.due_index) }}
-    WHERE {{ item.waits(t) }}
+    WHERE {{ item.waits(t) }}{{ item.and_free_here(t) }}
     OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
 {% if t.parks_errors %}
 {{- seen("W") }}
 {{- from_lease("Waiting") }}
-    WHERE s.[Status] = 'Error' AND NOT ({{ item.waits(t) }})
+    WHERE s.[Status] = 'Error' AND NOT ({{ item.waits(t) }}{{ item.and_free_here(t) }})
     OPTION (LOOP JOIN, FORCE ORDER);
 {% endif %}
 {%- if beside %}
@@ -153,6 +153,7 @@ BEGIN
 {% endif %}
 {{- seen("N") }}
 {{- from_table() }}
+{{- item.its(t, "\n    WHERE ") }}
     ORDER BY {{ newest }};
 {% if own %}
     /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */

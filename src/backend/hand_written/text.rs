@@ -99,6 +99,7 @@ fn kind(family: TypeFamily) -> &'static str {
         | TypeFamily::Text
         | TypeFamily::Enum
         | TypeFamily::Json
+        | TypeFamily::List
         | TypeFamily::Other => "text",
     }
 }

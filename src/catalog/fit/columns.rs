@@ -3,7 +3,9 @@
 use super::Check;
 use crate::catalog::{TableColumn, TypeFamily};
 use crate::config::WORKER_NAME_CHARS;
-use crate::description::{ColumnCondition, ColumnKind, ColumnSpec, Holds, KeySource, Literal, SubtypeSpec, TableSpec};
+use crate::description::{
+    ColumnCondition, ColumnKind, ColumnSpec, Holds, KeySource, Literal, RowTest, SubtypeSpec, TableSpec,
+};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::ident::{Identifier, nearest};
@@ -50,6 +52,18 @@ pub(super) fn check(check: &mut Check<'_>) {
                 }
                 Holds::Null | Holds::Something => {}
             }
+        }
+    }
+    for row in &table.rows {
+        let Some(column) = check.column("table.where", &row.column) else { continue };
+        row.literals().into_iter().for_each(|value| check.literal("table.where", column, value));
+        if row.test == RowTest::Null && !column.nullable {
+            check.error(
+                "column",
+                column,
+                "is never NULL, and table.where takes only rows in which it is",
+                "correct table.where",
+            );
         }
     }
     for (role, name) in table.lifecycle.columns() {
@@ -256,7 +270,7 @@ impl<'a> Check<'a> {
             "attempts" | "duration" => matches!(column.family, TypeFamily::Integer(_)),
             // Others keep a document there; readpast does not, where the server has no function by the type of a column.
             "response" | "error" if self.found.dialect == Dialect::Postgres => {
-                matches!(column.family, TypeFamily::Text | TypeFamily::Json)
+                matches!(column.family, TypeFamily::Text | TypeFamily::Json | TypeFamily::List)
             }
             _ => column.family == TypeFamily::Text,
         };
@@ -270,18 +284,39 @@ impl<'a> Check<'a> {
                 "attempts" | "duration" => "a whole number",
                 _ => "text",
             };
-            let what = format!("is {}, and {place} takes {wanted}", column.declared());
+            let several = if column.family == TypeFamily::List { ", one and no list" } else { "" };
+            let what = format!("is {}, and {place} takes {wanted}{several}", column.declared());
             self.error("type", column, what, format!("name another column in {place}, or leave it out"));
             return;
         }
         if ["step", "response", "error"].contains(&role) {
             self.code_page(place, column);
         }
+        if self.found.dialect == Dialect::SqlServer && role == "step" && !column.nullable && self.spec.steps.is_empty()
+        {
+            let what = format!(
+                "must have a value, and an item may be at no step: to enqueue one without a step fails ({place})"
+            );
+            self.warning(
+                "type",
+                column,
+                what,
+                "allow NULL in it, or list the steps in \"steps\": a new item is at the first",
+            );
+        }
         if column.family == TypeFamily::CoarseTime {
             self.coarse(column);
         }
         if column.family == TypeFamily::ZonedTime && self.found.dialect == Dialect::SqlServer {
             self.zoned(place, column);
+        }
+        if self.found.dialect == Dialect::SqlServer && role == "duration" && !column.nullable {
+            let what = format!("is never NULL, and an item that is redriven has none ({place})");
+            self.error("type", column, what, "allow NULL in it, or leave it out");
+        }
+        if role == "lease_until" && !column.nullable {
+            let what = format!("is never NULL, and readpast takes the deadline away when a claim ends ({place})");
+            self.error("type", column, what, "allow NULL in it, or leave it out: it is kept beside the table then");
         }
         if let TypeFamily::Integer(bits) = column.family {
             self.narrow(role, place, column, bits);
@@ -390,7 +425,7 @@ fn describe_so(place: &str, column: &TableColumn) -> String {
         (TypeFamily::Json, _) => "json".to_owned(),
         (TypeFamily::Binary, Some(length @ 1..=8000)) => format!("binary({length})"),
         (TypeFamily::Binary, _) => "binary".to_owned(),
-        (TypeFamily::Integer(_) | TypeFamily::Enum | TypeFamily::Other, _) => {
+        (TypeFamily::Integer(_) | TypeFamily::Enum | TypeFamily::List | TypeFamily::Other, _) => {
             return format!(
                 "no type of a description holds that (there are text, integer, bigint, boolean, float, decimal, timestamp, \
                  date, guid, json and binary): leave the column out, {place}, or let a column of such a type stand for it"

@@ -31,7 +31,8 @@ fn written<'a>(check: &Check<'a>) -> Vec<(String, &'a Identifier)> {
     });
     let roles = table.lifecycle.columns().into_iter().map(|(role, name)| (format!("table.lifecycle.{role}"), name));
     let columns = check.spec.columns.iter().map(|column| ("columns".to_owned(), &column.name));
-    states.chain(roles).chain(columns).collect()
+    let rows = table.rows.iter().filter(|row| row.is_written()).map(|row| ("table.where".to_owned(), &row.column));
+    states.chain(roles).chain(columns).chain(rows).collect()
 }
 
 fn computed(check: &mut Check<'_>) {
@@ -47,6 +48,7 @@ fn not_writable(check: &mut Check<'_>, written: Vec<(String, &Identifier)>) {
         let what = format!("is {kind}, so it cannot be written, but readpast must write it ({place})");
         let remedy = match place.as_str() {
             "table.lifecycle.duration" => "leave it out: the table fills it by itself".to_owned(),
+            "table.where" => "write { \"=\" = ... }, which says nothing about new items".to_owned(),
             _ => format!("take it out of {place}, or name the columns that it is made of"),
         };
         let object = format!("{}.{}", check.found.name, column.name);

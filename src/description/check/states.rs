@@ -1,7 +1,10 @@
 //! Checks how a table shows the state of an item.
 
 use super::{Checked, DescriptionPath, Mistake, same_name, table::literal};
-use crate::description::{ColumnCondition, Completion, Holds, Literal, QueueSpec, SeekColumn, StateSpec, TableSpec};
+use crate::description::{
+    ColumnCondition, ColumnSpec, Completion, Holds, KeySource, Literal, QueueSpec, RowCondition, SeekColumn, StateSpec,
+    TableSpec,
+};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 
@@ -12,6 +15,9 @@ const SET: [&str; 4] = ["started", "finished", "owner", "error"];
 const NULLED: [&str; 8] = ["started", "finished", "owner", "error", "lease_until", "response", "step", "duration"];
 
 pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec, table: &TableSpec) -> Checked {
+    if table.shows_presence() {
+        return presence(spec, table);
+    }
     for (i, state) in table.states.iter().enumerate() {
         let here = place.key(state.state.as_str());
         let again = table.states[..i].iter().any(|other| other.state == state.state);
@@ -44,6 +50,29 @@ pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec, table: &TableSpec
         kind_of_literals(place, table, &condition.column)?;
     }
     Ok(())
+}
+
+/// Checks a table that shows no state: its rows are the work that is not done.
+fn presence(spec: &QueueSpec, table: &TableSpec) -> Checked {
+    let place = DescriptionPath::default().key("table");
+    place.need(spec.completion != Completion::Keep, || {
+        "the key \"states\" (or \"status\") is missing: how the table shows the state of an item. Where a row is there as long \
+         as its work is not done, write completion = \"delete\" (or a history) instead"
+            .to_owned()
+    })?;
+    let life = &table.lifecycle;
+    let given = !spec.columns.is_empty() || table.key.iter().any(|key| key.source == KeySource::Producer);
+    let filled = [&life.kind, &life.enqueued, &life.due, &life.attempts, &life.step, &life.token];
+    let written = filled.into_iter().any(Option::is_some) || table.rows.iter().any(RowCondition::is_written);
+    DescriptionPath::default().key("columns").need(given || written, || {
+        "is empty, and a new item would have no value at all; name a column of the table that a producer gives"
+            .to_owned()
+    })?;
+    let why = || {
+        "needs \"table.states\": the procedure of procedures.next has to show in the table what it has claimed"
+            .to_owned()
+    };
+    DescriptionPath::default().key("procedures").need(table.claimed_by.is_none(), why)
 }
 
 /// Checks the states that the table has to show.
@@ -155,7 +184,7 @@ pub(super) fn check_seek(place: &DescriptionPath, table: &TableSpec, seek: &Seek
 }
 
 /// Checks that the type of every column is known, so that the table can be made.
-pub(super) fn check_types(place: &DescriptionPath, table: &TableSpec) -> Checked {
+pub(super) fn check_types(place: &DescriptionPath, table: &TableSpec, columns: &[ColumnSpec]) -> Checked {
     for condition in table.states.iter().flat_map(|state| &state.conditions) {
         let has_role = table.lifecycle.columns().iter().any(|(_, other)| same_name(other, &condition.column));
         let known = has_role || kind_of_literals(place, table, &condition.column)?.is_some();
@@ -163,6 +192,16 @@ pub(super) fn check_types(place: &DescriptionPath, table: &TableSpec) -> Checked
             format!(
                 "the type of the column {:?} is not known, since it is only ever NULL; make the table by hand",
                 condition.column.as_str()
+            )
+        })?;
+    }
+    for row in &table.rows {
+        let has_type = !row.literals().is_empty() || columns.iter().any(|column| column.name == row.column);
+        let known = has_type || table.lifecycle.columns().iter().any(|(_, other)| *other == &row.column);
+        place.need(known, || {
+            format!(
+                "the type of the column {:?} of table.where is not known; name it in \"columns\" as well",
+                row.column.as_str()
             )
         })?;
     }

@@ -1,6 +1,6 @@
 //! Checks a table that was there before readpast.
 
-use super::{Checked, DescriptionPath, columns, same_name, states};
+use super::{Checked, DescriptionPath, columns, rows, same_name, states};
 use crate::description::{ColumnKind, KeyColumn, KeySource, Literal, QueueSpec, TableSpec};
 
 pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
@@ -12,6 +12,7 @@ pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
     let why = || "the table has no column for the type; name it in table.lifecycle.type".to_owned();
     DescriptionPath::default().key("types").need(spec.types.len() == 1 || table.lifecycle.kind.is_some(), why)?;
     states::check(&place.key("states"), spec, table)?;
+    rows::check(&place.key("where"), table)?;
     let index = place.key("index").key("columns");
     index.distinct(&table.index.columns)?;
     for (i, column) in table.index.columns.iter().enumerate() {
@@ -29,7 +30,7 @@ pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
         place.column(&column.name, &columns::all(spec))?;
         states::check_seek(&place, table, column)?;
     }
-    if table.create { states::check_types(&place.key("create"), table) } else { Ok(()) }
+    if table.create { states::check_types(&place.key("create"), table, &spec.columns) } else { Ok(()) }
 }
 
 /// Checks a constant for SQL.

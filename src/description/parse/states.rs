@@ -14,10 +14,8 @@ pub(super) fn states(table: &KnownKeys<'_>) -> Result<Vec<StateSpec>> {
         (Some(_), Some(at)) => {
             return Err(at.refuse("is short for \"states\", which is there as well; keep one of them"));
         }
-        (None, None) => {
-            let why = "the key \"states\" (or \"status\") is missing: how the table shows the state of an item";
-            return Err(table.at().refuse(why));
-        }
+        // A row is there as long as its work is not done.
+        (None, None) => Vec::new(),
     };
     states.sort_by_key(|state| ItemState::ALL.iter().position(|other| *other == state.state));
     Ok(states)
@@ -53,7 +51,7 @@ fn holds(at: &At<'_>) -> Result<Holds> {
 }
 
 /// A value, or a list of values that mean the same.
-fn values(at: &At<'_>, wanted: &str) -> Result<Vec<Literal>> {
+pub(super) fn values(at: &At<'_>, wanted: &str) -> Result<Vec<Literal>> {
     if at.is_list() {
         return at.list(1)?.iter().map(At::literal).collect();
     }

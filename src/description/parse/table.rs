@@ -1,7 +1,7 @@
 //! `table`: a table that was there before readpast.
 
 use super::at::At;
-use super::{columns, options, states};
+use super::{columns, options, rows, states};
 use crate::description::{
     ColumnKind, IndexSpec, KeyColumn, KeySource, LifecycleSpec, SeekColumn, SettingsTableSpec, TableSpec,
 };
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::ident::Identifier;
 
 /// The keys of `table`.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "schema",
     "name",
     "create",
@@ -18,6 +18,7 @@ const KEYS: [&str; 12] = [
     "time",
     "run_time",
     "lifecycle",
+    "where",
     "states",
     "status",
     "index",
@@ -32,6 +33,7 @@ pub(super) fn table(at: &At<'_>) -> Result<TableSpec> {
         name: table.need("name")?.identifier()?,
         create: table.boolean("create", false)?,
         key: table.need("key")?.list(1)?.iter().map(key_column).collect::<Result<_>>()?,
+        rows: table.get("where").map_or_else(|| Ok(Vec::new()), |at| rows::rows(&at))?,
         states: states::states(&table)?,
         seek: table.get("seek").map_or_else(|| Ok(Vec::new()), |at| seek(&at))?,
         local_time: table.get("time").map_or(Ok(0), |at| at.choice(&["utc", "local"]))? == 1,

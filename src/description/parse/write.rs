@@ -3,7 +3,7 @@
 use super::retention;
 use crate::description::{
     CheckSpec, ClaimBySpec, ClaimedBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal,
-    ProceduresSpec, QueueSpec, RetentionSpec, Storage, TableSpec,
+    ProceduresSpec, QueueSpec, RetentionSpec, RowTest, Storage, TableSpec,
 };
 use crate::ident::Identifier;
 use serde_json::{Map, Value, json};
@@ -215,11 +215,17 @@ fn table_to_json(table: &TableSpec) -> Value {
     put("time", json!(if table.local_time { "local" } else { "utc" }));
     put("run_time", json!(table.run_time));
     put("lifecycle", lifecycle_to_json(&table.lifecycle));
+    if !table.rows.is_empty() {
+        let rows = table.rows.iter().map(|row| (row.column.as_written(), test_to_json(&row.test)));
+        put("where", Value::Object(rows.collect()));
+    }
     let states = table.states.iter().map(|state| {
         let conditions = state.conditions.iter().map(|c| (c.column.as_written(), holds_to_json(&c.holds)));
         (state.state.as_str().to_owned(), Value::Object(conditions.collect()))
     });
-    put("states", Value::Object(states.collect()));
+    if !table.shows_presence() {
+        put("states", Value::Object(states.collect()));
+    }
     if let Some(name) = &table.index.name {
         let columns: Vec<_> = table.index.columns.iter().map(Identifier::as_written).collect();
         put("index", json!({"name": name.as_written(), "columns": columns}));
@@ -240,6 +246,18 @@ fn table_to_json(table: &TableSpec) -> Value {
 fn lifecycle_to_json(lifecycle: &LifecycleSpec) -> Value {
     let columns = lifecycle.columns().into_iter();
     Value::Object(columns.map(|(role, column)| (role.to_owned(), json!(column.as_written()))).collect())
+}
+
+fn test_to_json(test: &RowTest) -> Value {
+    match test {
+        RowTest::Values(values) => holds_to_json(&Holds::Values(values.clone())),
+        RowTest::Null => holds_to_json(&Holds::Null),
+        RowTest::Something => holds_to_json(&Holds::Something),
+        RowTest::Compared(compared) => {
+            let compared = compared.iter().map(|(how, value)| (how.as_str().to_owned(), literal_to_json(value)));
+            Value::Object(compared.collect())
+        }
+    }
 }
 
 fn holds_to_json(holds: &Holds) -> Value {

@@ -1,12 +1,12 @@
 //! The indexes of a table, and the values of a new row.
 
 use super::DIALECT;
-use crate::description::{ColumnCondition, ColumnKind, Completion, Holds, KeyColumn, QueueSpec, TableSpec};
+use crate::description::{ColumnCondition, ColumnKind, Completion, Holds, KeyColumn, QueueSpec, RowTest, TableSpec};
 use crate::ident::Identifier;
 use crate::item::ItemState;
 use crate::render::names::TableNames;
 use crate::render::shape::group_order;
-use crate::render::table::{in_comment, literal};
+use crate::render::table::{in_comment, literal, row_tests};
 use minijinja::{Value, context};
 
 /// The indexes to be made, their columns, and the assumptions of the statements.
@@ -104,6 +104,15 @@ pub(super) fn enqueue(spec: &QueueSpec, table: &TableSpec) -> Value {
             Holds::Something => add(column, "now", None),
         }
     }
+    for row in &table.rows {
+        match &row.test {
+            RowTest::Values(_) | RowTest::Null if !given(&row.column) => {
+                let tested = row_tests(DIALECT, known, row).pop().unwrap_or_default();
+                add(&row.column, "literal", tested.get_attr("literal").ok().map(|literal| literal.to_string()));
+            }
+            _ => {}
+        }
+    }
     for (role, column) in lifecycle.columns() {
         match role {
             "attempts" => add(column, "literal", Some("0".to_owned())),
@@ -129,6 +138,9 @@ fn due_index(spec: &QueueSpec, table: &TableSpec) -> Vec<(Identifier, bool)> {
             columns.push((column.clone(), descends));
         }
     };
+    // A value that all of them share comes first; the other conditions are read in the index, at its end.
+    let (shared, told): (Vec<_>, Vec<_>) = table.rows.iter().partition(|row| row.is_one_value());
+    shared.iter().for_each(|row| add(&row.column, false));
     for ColumnCondition { column, holds } in table.conditions(ItemState::Pending) {
         if *holds != Holds::Something {
             add(column, false);
@@ -146,6 +158,7 @@ fn due_index(spec: &QueueSpec, table: &TableSpec) -> Vec<(Identifier, bool)> {
     for key in &table.key {
         add(&key.name, order.last().is_some_and(|(_, descends)| *descends && !flip));
     }
+    told.iter().for_each(|row| add(&row.column, false));
     columns
 }
 

@@ -4,10 +4,10 @@ use proptest::{option, prelude::*, sample::select};
 use readpast::{
     ItemState, QueueSpec,
     description::{
-        BackoffSpec, CheckSpec, ClaimBySpec, ColumnCondition, ColumnKind, ColumnSpec, Completion, DedupSpec, Direction,
-        Holds, IndexSpec, KeyColumn, KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec, PrioritySpec,
-        ReferenceSpec, RetentionSpec, RolesSpec, SeekColumn, SettingsTableSpec, SqlName, StateSpec, Storage,
-        SubtypeSpec, TableSpec,
+        BackoffSpec, CheckSpec, ClaimBySpec, ColumnCondition, ColumnKind, ColumnSpec, Comparison, Completion,
+        DedupSpec, Direction, Holds, IndexSpec, KeyColumn, KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec,
+        PrioritySpec, ReferenceSpec, RetentionSpec, RolesSpec, RowCondition, RowTest, SeekColumn, SettingsTableSpec,
+        SqlName, StateSpec, Storage, SubtypeSpec, TableSpec,
     },
     ident::{Identifier, QueueName},
 };
@@ -128,6 +128,15 @@ fn table() -> impl Strategy<Value = TableSpec> {
             key.push(KeyColumn { name: name("Part"), kind: ColumnKind::Text(Some(9)), source: KeySource::Producer });
         }
         let all = vec![waits.clone(), taken.clone(), done.clone()];
+        let row = |column: &str, test| RowCondition { column: name(column), test };
+        let rows = vec![
+            row("Tenant", RowTest::Values(all.clone())),
+            row(
+                "Weight",
+                RowTest::Compared(vec![(Comparison::NotEqual, taken.clone()), (Comparison::AtLeast, waits.clone())]),
+            ),
+            row("Gone", if seek { RowTest::Null } else { RowTest::Something }),
+        ];
         TableSpec {
             schema,
             name: table,
@@ -135,6 +144,8 @@ fn table() -> impl Strategy<Value = TableSpec> {
             key,
             seek: if seek { vec![SeekColumn { name: flag.clone(), values: all }] } else { Vec::new() },
             local_time,
+            // A table that is made needs a type for each column.
+            rows: rows.into_iter().take(if create { 2 } else { 3 }).filter(|_| composite).collect(),
             states: vec![
                 state(
                     ItemState::Pending,

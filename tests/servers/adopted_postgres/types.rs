@@ -113,3 +113,68 @@ fn json_of_others_stays_as_it_is() {
         r#"null "true" "{}" {}"#
     );
 }
+
+/// A list has all errors: the new one comes last, and what others wrote stays.
+#[test]
+fn errors_are_added_to_a_list() {
+    for (kind, given, stored) in [
+        ("jsonb", r#"{"at": 1}"#, r#"{"{\"at\": 1}","\"no\""}"#),
+        ("json", r#"{"at": 1}"#, r#"{"{\"at\": 1}","\"no\""}"#),
+        ("text", r#"{"at": 1}"#, r#"{"{\"at\": 1}",no}"#),
+        ("varchar(40)", r#"{"at": 1}"#, r#"{"{\"at\": 1}",no}"#),
+    ] {
+        let ddl = format!(
+            "CREATE TABLE jobs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state integer NOT NULL DEFAULT 0,
+                payload text, errors {kind}[], answers {kind}[] NOT NULL DEFAULT '{{}}')"
+        );
+        let spec = r#"{"queue": "Jobs", "columns": [{"name": "payload", "type": "text"}], "backoff": "none",
+            "table": {"name": "jobs", "key": ["id"], "lifecycle": {"error": "errors", "response": "answers"},
+                "states": {"Pending": {"state": 0}, "Processing": {"state": 1}, "Completed": {"state": 2}, "Failed": {"state": 3}}}}"#;
+        let adopted = Adopted::of(&ddl, spec, |number| json!({"payload": number.to_string()}));
+        let queue = adopted.worker("w");
+        queue.enqueue(&adopted.items(1), None).unwrap();
+        let list = |column: &str| adopted.scratch.look(&format!("SELECT {column}::text FROM jobs"));
+        let taken = claim(&queue, 1);
+        assert_eq!(list("answers"), "{}", "{kind}");
+        let ends = |item: &readpast::item::Item<'_>, action, error, response| {
+            let ends = Settlement { error: Some(error), response, ..Settlement::new(item, action) };
+            assert_eq!(queue.settle(&[ends], None).unwrap()[0].answer, Answer::Ok, "{kind}");
+        };
+        ends(&taken.get(0).unwrap(), Action::Retry, given, None);
+        ends(&claim(&queue, 1).get(0).unwrap(), Action::Fail, "no", Some("done"));
+        assert_eq!(list("errors"), stored, "{kind}");
+        let found = queue.get("1").unwrap();
+        assert_eq!(found.get(0).unwrap().value_of("item_error"), Some(Value::Text("no")), "{kind}");
+        assert_eq!(found.get(0).unwrap().value_of("item_response"), Some(Value::Text("done")), "{kind}");
+        queue.redrive(&[ItemRef::from(found.get(0).unwrap())], None).unwrap();
+        settle(&queue, &claim(&queue, 1), Action::Complete, "Completed");
+        assert_eq!(list("errors"), stored, "{kind}");
+    }
+}
+
+/// A column of no such type is a finding, and no error of each claim.
+#[test]
+fn a_column_that_holds_no_text_is_found() {
+    let scratch = support::scratch::Scratch::empty();
+    for kind in ["xml", "bytea", "integer[]", "point", "tsvector", "xml[]"] {
+        scratch.run(&format!(
+            "CREATE TABLE jobs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state integer NOT NULL, payload text, odd {kind})"
+        ));
+        for role in ["response", "error", "step", "owner"] {
+            let text = json!({"queue": "Jobs", "columns": [{"name": "payload", "type": "text"}], "table": {"name": "jobs",
+                "key": ["id"], "lifecycle": {role: "odd"},
+                "states": {"Pending": {"state": 0}, "Processing": {"state": 1}, "Completed": {"state": 2}}}});
+            let spec = readpast::QueueSpec::from_json(&text.to_string()).unwrap();
+            let plan = readpast::adopt::plan(&scratch.config(&[]), &spec).unwrap();
+            assert!(!plan.is_possible(), "{kind} as {role}: {:?}", plan.findings);
+        }
+        scratch.run("DROP TABLE jobs");
+    }
+    scratch.run("CREATE TABLE jobs (id bigint PRIMARY KEY, state integer NOT NULL, payload text, attempted_by text[])");
+    let text = r#"{"queue": "Jobs", "columns": [{"name": "payload", "type": "text"}], "table": {"name": "jobs", "key": [{"name": "id",
+        "source": "producer"}], "lifecycle": {"owner": "attempted_by"},
+        "states": {"Pending": {"state": 0}, "Processing": {"state": 1}, "Completed": {"state": 2}}}}"#;
+    let findings =
+        readpast::adopt::plan(&scratch.config(&[]), &readpast::QueueSpec::from_json(text).unwrap()).unwrap().findings;
+    assert!(findings.iter().any(|finding| finding.what.contains("text, one and no list")), "{findings:?}");
+}

@@ -48,6 +48,34 @@ fn bare_table() -> Value {
         "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}})
 }
 
+/// A table in which a row is there as long as its work is not done.
+fn present_table() -> Value {
+    json!({"name": "jobs", "create": true, "key": [{"name": "Id", "type": "bigint", "source": "table"}],
+        "lifecycle": {"type": "Kind"}})
+}
+
+/// The options that are of account to it.
+const OF_PRESENT: [&str; 13] = [
+    "plain",
+    "lifo",
+    "unordered",
+    "priority",
+    "group",
+    "by_type",
+    "attempt_history",
+    "history",
+    "dedup_existing",
+    "retention_failed",
+    "own_types",
+    "parts",
+    "lease",
+];
+
+/// Conditions on the rows of a table.
+fn rows() -> Value {
+    json!({"Tenant": 3, "Region2": ["it's x", "y"], "Weight": {">=": 1, "<": 9}, "Shown": {"=": "yes"}})
+}
+
 /// Tables whose items somebody else's procedure claims: one with little, and one that counts, remembers and has two keys.
 fn claimed_by_others() -> Vec<(String, QueueSpec)> {
     let states = json!({"Pending": {"State": 0, "Began": {"is": "null"}}, "Processing": {"State": 0, "Began": {"is": "set"}},
@@ -131,6 +159,11 @@ fn options() -> Vec<(&'static str, Value)> {
     ]
 }
 
+fn with(mut spec: Value, key: &str, value: impl Into<Value>) -> Value {
+    spec[key] = value.into();
+    spec
+}
+
 fn merge(into: &mut Value, from: &Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
@@ -160,9 +193,17 @@ const REFUSED: &[&str] = &[
 pub fn specs() -> Vec<(String, QueueSpec)> {
     let mut found = Vec::new();
     let mut refused = Vec::new();
-    for (kind, table) in [("own", None), ("whole", Some(whole_table())), ("bare", Some(bare_table()))] {
+    let tables = [
+        ("own", None),
+        ("whole", Some(whole_table())),
+        ("bare", Some(bare_table())),
+        ("present", Some(present_table())),
+    ];
+    for (kind, table) in tables {
+        let is_present = kind == "present";
+        let base = || if is_present { with(base(), "completion", "delete") } else { base() };
         let mut together = base();
-        for (option, fragment) in options() {
+        for (option, fragment) in options().into_iter().filter(|(name, _)| !is_present || OF_PRESENT.contains(name)) {
             let mut spec = base();
             merge(&mut spec, &fragment);
             if let Some(table) = &table {
@@ -205,7 +246,16 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
         }
         let spec = QueueSpec::from_text(&together.to_string()).unwrap_or_else(|error| panic!("{kind}: {error}"));
         found.push((format!("{kind}_everything"), spec));
-        if table.is_some() {
+        if let Some(table) = &table {
+            let mut spec = with(base(), "table", table.clone());
+            spec["table"]["where"] = rows();
+            if kind == "bare" {
+                spec.as_object_mut().unwrap().remove("types");
+            }
+            let spec = QueueSpec::from_text(&spec.to_string()).unwrap_or_else(|error| panic!("{kind}: {error}"));
+            found.push((format!("{kind}_where"), spec));
+        }
+        if table.is_some() && !is_present {
             // Several values that mean one state.
             let values = &mut together["table"]["status"]["values"];
             for (state, more) in [("Pending", ["7", "8"]), ("Completed", ["9", "10"])] {

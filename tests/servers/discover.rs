@@ -1,0 +1,237 @@
+//! Tables that are queues are found, with their traps and descriptions that `adopt` takes, on both servers.
+
+use readpast::discover::{Candidate, discover};
+use readpast::item::{Action, Settlement};
+use readpast::{Queue, QueueSpec};
+use std::time::Duration;
+use support::both::Database;
+use support::scratch::Scratch;
+
+/// Tables of many shapes. The last ones are no queues.
+const POSTGRES: &str = "CREATE TYPE job_state AS ENUM ('todo', 'doing', 'succeeded', 'failed', 'odd');
+GO
+CREATE TABLE \"print jobs\" (\"Id\" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state job_state NOT NULL DEFAULT 'todo', payload jsonb,
+    attempts int NOT NULL DEFAULT 0, run_at timestamptz);
+GO
+CREATE TABLE mail_queue (id bigserial PRIMARY KEY, status int NOT NULL DEFAULT 3, body text, locked_at timestamptz);
+GO
+CREATE TABLE outbox_messages (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), payload text NOT NULL, is_processed boolean NOT NULL DEFAULT FALSE,
+    created_at timestamptz NOT NULL DEFAULT now(), retry_count int NOT NULL DEFAULT 0, worker text);
+GO
+CREATE TABLE lock_table (request_id bigint PRIMARY KEY, request text, locked_by text, locked_at timestamptz, finished_at timestamptz, attempts int);
+GO
+CREATE TABLE ready_tasks (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text, run_at timestamptz, attempts int NOT NULL DEFAULT 0);
+GO
+CREATE TABLE orders (id bigint PRIMARY KEY, status text, customer text, created_at timestamptz);
+GO
+CREATE TABLE addresses (id bigint PRIMARY KEY, city text);
+GO
+CREATE FUNCTION take_mail() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
+    RETURN (SELECT id FROM mail_queue WHERE status = 3 LIMIT 1 FOR UPDATE); END; $$";
+
+const SQL_SERVER: &str = "CREATE TABLE [print jobs] (Id bigint IDENTITY PRIMARY KEY, state varchar(20) NOT NULL DEFAULT 'todo', payload nvarchar(max),
+    attempts int NOT NULL DEFAULT 0, run_at datetime2);
+GO
+CREATE TABLE mail_queue (id bigint IDENTITY PRIMARY KEY, status int NOT NULL DEFAULT 3, body nvarchar(max), locked_at datetime2);
+GO
+CREATE TABLE outbox_messages (id uniqueidentifier PRIMARY KEY DEFAULT NEWID(), payload nvarchar(max) NOT NULL, is_processed bit NOT NULL DEFAULT 0,
+    created_at datetime2 NOT NULL DEFAULT SYSUTCDATETIME(), retry_count int NOT NULL DEFAULT 0, worker nvarchar(100));
+GO
+CREATE TABLE lock_table (request_id bigint PRIMARY KEY, request nvarchar(max), locked_by nvarchar(100), locked_at datetime2, finished_at datetime2, attempts int);
+GO
+CREATE TABLE ready_tasks (id bigint IDENTITY PRIMARY KEY, body nvarchar(max), run_at datetime2, attempts int NOT NULL DEFAULT 0);
+GO
+CREATE TABLE orders (id bigint PRIMARY KEY, status varchar(20), customer nvarchar(100), created_at datetime2);
+GO
+CREATE TABLE addresses (id bigint PRIMARY KEY, city nvarchar(100));
+GO
+CREATE PROCEDURE take_mail AS SELECT TOP (1) id FROM mail_queue WITH (READPAST) WHERE status = 3 ORDER BY id";
+
+fn found<'a>(tables: &'a [Candidate], name: &str) -> &'a Candidate {
+    tables.iter().find(|table| table.name == name).unwrap_or_else(|| panic!("{name} is not among {tables:#?}"))
+}
+
+fn traps(table: &Candidate) -> Vec<&str> {
+    table.traps.iter().map(|trap| trap.check).collect()
+}
+
+#[test]
+fn queues_are_found_and_described_as_adopt_takes_them() {
+    for database in Database::each() {
+        database.run(if database.is_sql_server() { SQL_SERVER } else { POSTGRES });
+        let report = discover(&database.config(&[])).unwrap();
+        let mut names: Vec<_> = report.tables.iter().map(|table| table.name.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["lock_table", "mail_queue", "outbox_messages", "print jobs", "ready_tasks"], "{report:#?}");
+
+        let mail = found(&report.tables, "mail_queue");
+        assert!(mail.evidence.iter().any(|what| what.contains("take_mail")), "{mail:#?}");
+        assert!(traps(mail).contains(&"attempts") && traps(mail).contains(&"index"), "{mail:#?}");
+        assert!(traps(mail).contains(&database.pick("rowlock", "waits")), "{mail:#?}");
+        assert!(mail.traps.iter().all(|trap| !trap.remedy.is_empty()), "{mail:#?}");
+        let text = mail.description.as_ref().unwrap();
+        assert!(text.contains("Pending = { status = 3 }") && text.contains("DECIDE"), "{text}");
+        let outbox = found(&report.tables, "outbox_messages").description.as_ref().unwrap();
+        assert!(outbox.contains("is_processed = true"), "{outbox}");
+        let ready = found(&report.tables, "ready_tasks").description.as_ref().unwrap();
+        assert!(ready.contains("completion = \"delete\"") && !ready.contains("states"), "{ready}");
+        if !database.is_sql_server() {
+            let print = found(&report.tables, "print jobs").description.as_ref().unwrap();
+            assert!(
+                print.contains("Failed = { state = \"failed\" }") && print.contains("left alone: \"odd\""),
+                "{print}"
+            );
+            assert!(traps(found(&report.tables, "print jobs")).contains(&"lease"));
+        }
+
+        // Each is adopted as it is written, and drained.
+        for table in &report.tables {
+            let text = table.description.as_ref().unwrap_or_else(|why| panic!("{}: {why}", table.name));
+            let spec = QueueSpec::from_text(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+            let plan = readpast::adopt::plan(&database.config(&[]), &spec).unwrap();
+            assert!(plan.is_possible(), "{:?}: {text}", plan.findings);
+            plan.apply(&database.config(&[])).unwrap();
+            let insert = match table.name.as_str() {
+                "lock_table" => "INSERT INTO lock_table (request_id, request) VALUES (1, 'x')",
+                "outbox_messages" => "INSERT INTO outbox_messages (payload) VALUES ('x')",
+                "mail_queue" => "INSERT INTO mail_queue (body) VALUES ('x')",
+                "ready_tasks" => "INSERT INTO ready_tasks (body) VALUES ('x')",
+                _ => database.pick(
+                    "INSERT INTO [print jobs] (payload) VALUES ('{}')",
+                    "INSERT INTO \"print jobs\" (payload) VALUES ('{}')",
+                ),
+            };
+            database.run(insert);
+            let queue = Queue::open(&database.config(&[("worker", "w")]), spec.queue.as_str()).unwrap();
+            let batch = queue.claim(10, Duration::ZERO).unwrap();
+            assert_eq!(batch.len(), 1, "{text}");
+            queue.settle(&[Settlement::new(&batch.get(0).unwrap(), Action::Complete)], None).unwrap();
+            assert!(queue.claim(10, Duration::ZERO).unwrap().is_empty(), "{text}");
+        }
+        // Its own tables are none of somebody's queues.
+        let again = discover(&database.config(&[])).unwrap();
+        assert_eq!(again.tables.len(), report.tables.len(), "{again:#?}");
+    }
+}
+
+/// Known software is named, and its description comes with readpast. A login that sees little sees what there is.
+#[test]
+fn known_software_is_named_to_a_login_that_sees_little() {
+    let mut scratch = Scratch::empty();
+    scratch.run(DELAYED_JOBS);
+    scratch.run("CREATE SCHEMA boss");
+    scratch.run("ALTER TABLE delayed_jobs SET SCHEMA boss");
+    let role = scratch.role();
+    let connection = support::scratch::changed(&scratch.connection(), &[("Uid", &role), ("Pwd", "p")]);
+    let report = discover(&support::scratch::config(&connection, &[])).unwrap();
+    let jobs = found(&report.tables, "delayed_jobs");
+    assert_eq!((jobs.system, jobs.score >= 6), (Some("delayed_job"), true), "{jobs:#?}");
+    assert!(jobs.verdict.is_some_and(|verdict| verdict.starts_with("drain beside")), "{jobs:#?}");
+    let text = jobs.description.as_ref().unwrap();
+    let spec = QueueSpec::from_text(text).unwrap();
+    let plan = readpast::adopt::plan(&scratch.config(&[]), &spec).unwrap();
+    assert!(plan.is_possible(), "{:?}: {text}", plan.findings);
+}
+
+/// As delayed_job's migration for ActiveRecord makes it.
+const DELAYED_JOBS: &str = "CREATE TABLE delayed_jobs (
+    id bigserial PRIMARY KEY, priority integer DEFAULT 0 NOT NULL, attempts integer DEFAULT 0 NOT NULL, handler text NOT NULL,
+    last_error text, run_at timestamp(6) without time zone, locked_at timestamp(6) without time zone,
+    failed_at timestamp(6) without time zone, locked_by character varying, queue character varying,
+    created_at timestamp(6) without time zone NOT NULL, updated_at timestamp(6) without time zone NOT NULL);
+    CREATE INDEX delayed_jobs_priority ON delayed_jobs (priority, run_at)";
+
+/// Thousands of its rows are drained beside a worker of its own kind, and each is done once.
+#[test]
+fn delayed_jobs_are_drained_beside_its_own_workers() {
+    let scratch = Scratch::empty();
+    scratch.run(DELAYED_JOBS);
+    scratch.run("CREATE TABLE done (id bigint NOT NULL)");
+    let spec = QueueSpec::from_text(include_str!("../../sql/specs/delayed_job.toml")).unwrap();
+    readpast::install(&scratch.config(&[]), Some(&spec)).unwrap();
+    let items = 5_000;
+    scratch.run(&format!(
+        "INSERT INTO delayed_jobs (handler, run_at, created_at, updated_at)
+         SELECT '--- ' || n, localtimestamp - interval '1 day', localtimestamp, localtimestamp FROM generate_series(1, {items}) AS n"
+    ));
+    scratch.run(
+        "INSERT INTO delayed_jobs (handler, failed_at, created_at, updated_at) VALUES ('failed', now(), now(), now())",
+    );
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut session = scratch.session();
+            // Its reserve, and its delete when the job is done.
+            let take = "WITH taken AS (
+                UPDATE delayed_jobs SET locked_at = localtimestamp, locked_by = 'host:1' WHERE id IN (
+                    SELECT id FROM delayed_jobs WHERE ((run_at <= localtimestamp AND (locked_at IS NULL
+                        OR locked_at < localtimestamp - interval '4 hours')) OR locked_by = 'host:1') AND failed_at IS NULL
+                    ORDER BY priority ASC, run_at ASC LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id)
+                INSERT INTO done SELECT id FROM taken RETURNING id";
+            for _ in 0..200 {
+                let rows = session.execute(take, &[]).unwrap();
+                if rows.is_empty() {
+                    break;
+                }
+                session.execute("DELETE FROM delayed_jobs WHERE locked_by = 'host:1'", &[]).unwrap();
+            }
+        });
+        for worker in ["a", "b"] {
+            let scratch = &scratch;
+            scope.spawn(move || {
+                let queue = Queue::open(&scratch.config(&[("worker", worker)]), "DelayedJob").unwrap();
+                let mut session = scratch.session();
+                loop {
+                    let batch = queue.claim(100, Duration::ZERO).unwrap();
+                    if batch.is_empty() {
+                        break;
+                    }
+                    let keys: Vec<_> = batch.iter().map(|item| item.key().to_owned()).collect();
+                    session
+                        .execute(&format!("INSERT INTO done SELECT unnest(ARRAY[{}]::bigint[])", keys.join(", ")), &[])
+                        .unwrap();
+                    queue.settle(&support::scratch::all(&batch, Action::Complete), None).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(
+        scratch.look("SELECT concat_ws(' ', count(*), count(DISTINCT id)) FROM done"),
+        format!("{items} {items}")
+    );
+    assert_eq!(scratch.look("SELECT string_agg(handler, ' ') FROM delayed_jobs"), "failed");
+}
+
+/// The values of a status come from the statistics, a churn from the server's figures; thousands of other tables hide neither.
+#[test]
+fn statistics_say_what_a_status_means_among_many_tables() {
+    let scratch = Scratch::empty();
+    scratch.run(
+        "DO $$ BEGIN FOR n IN 1..1000 LOOP EXECUTE format('CREATE TABLE other_%s (id bigint PRIMARY KEY, status text, city text)', n);
+         END LOOP; END $$",
+    );
+    scratch
+        .run("CREATE TABLE sms_work (id bigserial PRIMARY KEY, state text, body text, tries int NOT NULL DEFAULT 0)");
+    scratch.run(
+        "INSERT INTO sms_work (state) SELECT CASE WHEN n < 200 THEN 'sent' WHEN n < 290 THEN 'new' ELSE 'in progress' END
+         FROM generate_series(1, 300) AS n",
+    );
+    scratch.run("ANALYZE sms_work");
+    scratch.run("CREATE TABLE comes_and_goes (id bigserial PRIMARY KEY, body text, attempts int NOT NULL DEFAULT 0)");
+    scratch.run("INSERT INTO comes_and_goes (body) SELECT 'x' FROM generate_series(1, 5000)");
+    scratch.run("DELETE FROM comes_and_goes");
+    scratch.wait_for("SELECT n_tup_del FROM pg_stat_user_tables WHERE relname = 'comes_and_goes'", "5000");
+    let report = discover(&scratch.config(&[])).unwrap();
+    let names: Vec<_> = report.tables.iter().map(|table| table.name.as_str()).collect();
+    assert_eq!(names, ["comes_and_goes", "sms_work"], "{report:#?}");
+    let sms = &report.tables[1];
+    let text = sms.description.as_ref().unwrap();
+    for line in [
+        "Pending = { state = \"new\" }",
+        "Processing = { state = \"in progress\" }",
+        "Completed = { state = \"sent\" }",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert!(!text.contains("a guess"), "{text}");
+    assert!(report.tables[0].evidence.iter().any(|what| what.contains("5000 were inserted")), "{report:#?}");
+}
