@@ -5,6 +5,7 @@ mod answers;
 mod attempts;
 mod claim;
 mod count;
+mod due;
 mod enqueue;
 mod find;
 mod group;
@@ -28,6 +29,7 @@ pub(crate) use self::{
     attempts::attempts,
     claim::{ClaimResult, Claimed, claim, claim_apart},
     count::check_count,
+    due::{AskedQueue, Due, KnownQueues, due, sleep},
     enqueue::{check_size, enqueue, enqueue_within},
     find::{Page, find, look},
     group::{clock, head as head_of_group},

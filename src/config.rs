@@ -2,10 +2,12 @@
 
 mod attributes;
 mod connection;
+mod doorbell;
 mod secrets;
 mod settings;
 
 pub(crate) use self::connection::driver_named;
+pub(crate) use self::doorbell::LibpqLogin;
 pub(crate) use self::secrets::redact;
 pub(crate) use self::settings::{MAX_KINDS, WORKER_NAME_CHARS};
 pub use self::settings::{SETTINGS, Setting, SettingKind};
@@ -42,6 +44,15 @@ impl Config {
     /// The connection string, as a driver takes it.
     pub(crate) fn connection_string(&self) -> Result<String> {
         connection::assemble(self.text("connection"), self.application())
+    }
+
+    /// One more log-in to the same PostgreSQL, through libpq; `None` where only the driver knows the server, and where it is not
+    /// wanted.
+    pub(crate) fn doorbell(&self) -> Option<LibpqLogin> {
+        if self.text("poll.doorbell") == "off" {
+            return None;
+        }
+        LibpqLogin::new(self.connection_string().ok()?)
     }
 
     /// A value of the connection string that is not secret, such as the driver's name; `key` in lower case.

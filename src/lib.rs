@@ -53,6 +53,8 @@ pub mod render;
 
 mod session;
 
+mod bell;
+
 mod pool;
 
 mod catalog;

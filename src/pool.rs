@@ -119,7 +119,16 @@ impl Pool {
         self.lend(taken, Use::Calls, worn)
     }
 
-    /// The same for the renewal of leases, of which a pool has one at a time: it waits behind no other call. A call on it waits
+    /// Whether a caller of [`Pool::acquire`] would get one without waiting for another.
+    pub(crate) fn has_room(&self) -> bool {
+        if self.unless_forked().is_err() {
+            return false;
+        }
+        let state = self.state.lock();
+        !state.closed && state.lent < self.size && state.waiting.is_empty()
+    }
+
+    /// [`Pool::acquire`] for the renewal of leases, of which a pool has one at a time: it waits behind no other call. A call on it waits
     /// `limit` for its answer at most.
     pub(crate) fn acquire_to_renew(&self, limit: Duration) -> Result<Pooled<'_>> {
         self.unless_forked()?;

@@ -38,7 +38,7 @@ const SCHEMA_FILES: [&str; 1] = ["schema/0001_base.sql"];
 pub const SCHEMA_VERSION: i32 = SCHEMA_FILES.len() as i32;
 
 /// The files of a queue, in the order to run them.
-const QUEUE_FILES: [&str; 21] = [
+const QUEUE_FILES: [&str; 22] = [
     "queue/table.sql",
     "queue/view.sql",
     "queue/add_set.sql",
@@ -47,6 +47,7 @@ const QUEUE_FILES: [&str; 21] = [
     "queue/apart.sql",
     "queue/next_set.sql",
     "queue/next_one.sql",
+    "queue/due.sql",
     "queue/taken.sql",
     "queue/claimed.sql",
     "queue/modify_set.sql",

@@ -2,12 +2,16 @@
 //! and repeated.
 
 mod cleaner;
+mod doorbell;
 mod interrupt;
 mod lease_renewer;
 mod of_queue;
 mod outage;
+mod pace;
 mod poll_coordinator;
+mod poller;
 mod retry;
+mod turns;
 
 pub(crate) use self::{
     cleaner::{CHUNK, CleaningDue},
@@ -15,6 +19,7 @@ pub(crate) use self::{
     lease_renewer::{LeaseHolder, LeaseRenewer, Renewals, Renews},
     of_queue::OfQueue,
     outage::Outage,
-    poll_coordinator::PollWaiter,
+    poll_coordinator::{PollWaiter, before_recovery},
+    poller::{AsksDue, Poller},
     retry::Policy,
 };

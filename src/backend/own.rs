@@ -25,6 +25,10 @@ impl Procedures for Own {
         Some(&self.0)
     }
 
+    fn is_polled(&self) -> bool {
+        true
+    }
+
     fn claim(&self, on: &dyn Sessions, terms: &CallTerms, max: i32, recover: i32) -> Result<Claimed> {
         let mut tries = Tries::default();
         let claimed = on.ask(CallKind::Claim, YieldsTo::Interrupts, |session| {

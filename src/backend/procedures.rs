@@ -22,6 +22,11 @@ pub(crate) trait Procedures: Send + Sync {
         false
     }
 
+    /// Whether the database answers for many queues at once whether a claim may find something.
+    fn is_polled(&self) -> bool {
+        false
+    }
+
     /// Claims up to `max` items. `recover` is as in [`calls::recover`]; 0: no recovery.
     fn claim(&self, on: &dyn Sessions, terms: &CallTerms, max: i32, recover: i32) -> Result<Claimed>;
 

@@ -19,12 +19,14 @@ pub(super) struct Attribute {
     /// Its name in its original case.
     pub(super) written: String,
     pub(super) value: String,
+    /// Whether it stood in braces.
+    pub(super) braced: bool,
 }
 
 impl Attribute {
     /// All of an unreadable text, as the value of an attribute without a name.
     pub(super) fn unread(text: &str) -> Self {
-        Self { key: String::new(), written: String::new(), value: text.to_owned() }
+        Self { key: String::new(), written: String::new(), value: text.to_owned(), braced: false }
     }
 }
 
@@ -121,7 +123,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Attribute>> {
         if key.is_empty() {
             return Err(refuse(format!("the connection string has a value without a key {after}; write Key=Value;")));
         }
-        let (value, tail) = if let Some(braced) = tail.strip_prefix('{') {
+        let braced = tail.strip_prefix('{');
+        let (value, tail) = if let Some(braced) = braced {
             braced_value(braced).ok_or_else(|| {
                 let key = called(&key, pairs.len() + 1);
                 refuse(format!("the value of {key} in the connection string opens a brace that is not closed; in braces, write }}}} for }}"))
@@ -130,7 +133,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Attribute>> {
             let end = tail.find(';').unwrap_or(tail.len());
             (tail[..end].to_owned(), &tail[end..])
         };
-        pairs.push(Attribute { key, written, value });
+        pairs.push(Attribute { key, written, value, braced: braced.is_some() });
         rest = tail.trim_start_matches([';', ' ', '\t', '\r', '\n']);
     }
     Ok(pairs)

@@ -43,7 +43,7 @@ pub struct Setting {
 pub(crate) const MAX_KINDS: usize = 100;
 
 /// All settings.
-pub const SETTINGS: [Setting; 28] = [
+pub const SETTINGS: [Setting; 29] = [
     Setting {
         key: "connection",
         kind: SettingKind::ConnectionString,
@@ -125,6 +125,13 @@ pub const SETTINGS: [Setting; 28] = [
         default: "1000",
         meaning: "Longest pause between two looks at an empty queue. Items enqueued in the same process are seen at once. An item \
                   that a handler releases waits as long at least.",
+    },
+    Setting {
+        key: "poll.doorbell",
+        kind: SettingKind::Choice(&["on", "off"]),
+        default: "on",
+        meaning: "Whether a process that has nothing to do keeps one connection on which others wake it as they enqueue. On \
+                  PostgreSQL, through the libpq of psqlODBC, where the connection string names the server.",
     },
     Setting {
         key: "recover.interval_ms",

@@ -16,6 +16,8 @@ use std::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallKind {
     Claim,
+    /// A look at all queues of the process, on a connection of one of them.
+    Poll,
     Settle,
     SettleAndClaim,
     Enqueue,
@@ -40,8 +42,9 @@ pub(crate) enum CallKind {
 
 impl CallKind {
     /// All kinds, each at its number, with its name in figures.
-    pub(super) const ALL: [(Self, &'static str); 19] = [
+    pub(super) const ALL: [(Self, &'static str); 20] = [
         (Self::Claim, "claim"),
+        (Self::Poll, "poll"),
         (Self::Settle, "settle"),
         (Self::SettleAndClaim, "settle_and_claim"),
         (Self::Enqueue, "enqueue"),

@@ -3,8 +3,8 @@
 use super::dropped;
 use super::pacing::Pacing;
 use crate::backend::{self, Procedures};
-use crate::calls::{self, CallTerms, RefusedItem, Sessions, YieldsTo};
-use crate::config::Config;
+use crate::calls::{self, AskedQueue, CallTerms, Due, KnownQueues, RefusedItem, Sessions, YieldsTo};
+use crate::config::{Config, LibpqLogin};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
@@ -13,7 +13,9 @@ use crate::item::{Lease, Outcome};
 use crate::metrics::{CallKind, Counters, Listed, Source};
 use crate::pool::{Pool, Pooled, closed};
 use crate::session::{Attached, Session};
-use crate::shared::{Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Renewals, Renews};
+use crate::shared::{
+    AsksDue, Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Poller, Renewals, Renews, before_recovery,
+};
 use crate::sync::Mutex;
 use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
@@ -51,6 +53,16 @@ pub(crate) struct QueueShared {
     pub(crate) process: Arc<OfQueue>,
     pub(crate) renewer: Arc<LeaseRenewer>,
     pub(crate) pacing: Pacing,
+    /// The look at many queues of the schema.
+    due: Arc<str>,
+    doorbell: Option<Doorbell>,
+}
+
+/// The needs of a doorbell, where there may be one.
+struct Doorbell {
+    login: Arc<LibpqLogin>,
+    /// The statement that asks to be woken.
+    sleep: String,
 }
 
 impl Deref for QueueInner {
@@ -84,7 +96,12 @@ impl QueueInner {
         })?;
         let (counters, pool) = (Counters::of(schema.as_str(), spec.queue.as_str()), Arc::new(pool));
         let process = OfQueue::of(&config.connection_string()?, schema.as_str(), name);
+        let due = dialect.schema_call("due", &schema)?.into();
+        let login = config.doorbell().filter(|_| dialect == Dialect::Postgres).map(Arc::new);
+        let doorbell = login.map(|login| dialect.schema_call("sleep", &schema).map(|sleep| Doorbell { login, sleep }));
         let shared = QueueShared {
+            due,
+            doorbell: doorbell.transpose()?,
             _listed: Listed::new(&counters, Arc::clone(&pool) as Arc<dyn Source>),
             counters,
             pool,
@@ -101,13 +118,14 @@ impl QueueInner {
             pacing: Pacing::new(config),
             terms: CallTerms::new(config, schema, spec, dialect, run_at)?,
         };
-        Ok(Self {
-            interrupt,
-            shared: Arc::new(shared),
-            attached: None,
-            unsure: true.into(),
-            set_aside: Mutex::default(),
-        })
+        let shared = Arc::new(shared);
+        if shared.backend.is_polled() {
+            let stem = shared.terms.dialect.queue_stem(&shared.terms.spec.queue);
+            let asked = AskedQueue { stem, recovery: before_recovery(shared.recover_interval) };
+            let poller = Poller::of(&config.connection_string()?, shared.terms.schema.as_str());
+            poller.serve(asked, &shared.process, Arc::downgrade(&shared) as Weak<dyn AsksDue>);
+        }
+        Ok(Self { interrupt, shared, attached: None, unsure: true.into(), set_aside: Mutex::default() })
     }
 
     /// Another handle, with an interrupt of its own.
@@ -209,6 +227,27 @@ impl Renews for QueueShared {
     }
 }
 
+impl AsksDue for QueueShared {
+    fn has_room(&self) -> bool {
+        self.pool.has_room()
+    }
+
+    fn due(&self, queues: &[AskedQueue], known: &mut KnownQueues) -> Result<Vec<Option<Due>>> {
+        self.tried(CallKind::Poll, self.pool.acquire(), |session| calls::due(session, &self.due, queues, known))
+    }
+
+    fn doorbell(&self) -> Option<&Arc<LibpqLogin>> {
+        self.doorbell.as_ref().map(|doorbell| &doorbell.login)
+    }
+
+    fn sleep(&self, stems: &[&str], channel: &str, listener: i32) -> Result<()> {
+        let Some(doorbell) = &self.doorbell else { return Ok(()) };
+        self.tried(CallKind::Poll, self.pool.acquire(), |session| {
+            calls::sleep(session, &doorbell.sleep, stems, channel, listener)
+        })
+    }
+}
+
 /// Why hand-written procedures have nothing to renew.
 pub(crate) const NO_LEASES: &str = "they keep none: an item is its worker's for ever";
 
@@ -217,7 +256,13 @@ pub(crate) const NO_LEASES: &str = "they keep none: an item is its worker's for 
 fn at_fault(dialect: Dialect, call: CallKind, error: Error) -> Error {
     let gives_values = !matches!(
         call,
-        CallKind::Claim | CallKind::Recover | CallKind::Retain | CallKind::Why | CallKind::Stats | CallKind::Watch
+        CallKind::Claim
+            | CallKind::Poll
+            | CallKind::Recover
+            | CallKind::Retain
+            | CallKind::Why
+            | CallKind::Stats
+            | CallKind::Watch
     );
     if gives_values || error.kind() != ErrorKind::InvalidItem || dialect.refuses_argument(&error) {
         return error;

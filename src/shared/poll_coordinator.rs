@@ -1,22 +1,27 @@
 //! The poll coordinator: the knowledge that the threads of a process share about a queue.
 //!
-//! While a queue is believed empty, one thread per process and queue looks at it when the time comes; the others wait for its
-//! find. A thread that finds something wakes one more, so that as many look as there is work for: one item that comes to forty
+//! While a queue is believed empty, its threads sleep: the poller looks for all queues of the process, and wakes one of them.
+//! Where no poller does (hand-written procedures, or a poller that gets no answer), one thread per process and queue looks when the
+//! time comes, and the others wait for its find: a poller that fails costs time, never an item. A thread that finds something wakes
+//! one more, so that as many look as there is work for: one item that comes to forty
 //! waiting threads costs three looks, not forty. While the queue is busy, every thread goes to the server freely. Handles that
 //! claim some kinds of items learn nothing from those that claim others: a queue is known to be empty of their kinds.
 
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use super::turns::{PollAt, Turns};
+use crate::calls::Due;
+use crate::sync::{Mutex, MutexGuard};
 use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
+    sync::{Arc, OnceLock, Weak},
     time::{Duration, Instant},
 };
 
 /// The turns of a process to look at one queue, shared by all its handles.
 #[derive(Default)]
 pub(crate) struct PollCoordinator {
-    state: Mutex<CoordinatorState>,
+    state: Mutex<Turns>,
     watchers: Mutex<Vec<Weak<dyn PollWaiter>>>,
+    /// Set when the first handle of a queue that the poller serves is opened.
+    poller: OnceLock<Arc<dyn LooksForAll>>,
 }
 
 /// A waiter for a queue that does not wait in [`PollCoordinator::wait_turn`].
@@ -25,69 +30,21 @@ pub(crate) trait PollWaiter: Send + Sync {
     fn woken(&self);
 }
 
-#[derive(Default)]
-struct CoordinatorState {
-    /// The turns of each kind filter.
-    of_kinds: HashMap<String, OfKinds>,
-    /// How many wakes there have been, for any kind.
-    wakes: u64,
-    /// When this process last offered to recover the items of dead workers.
-    recovered: Option<Instant>,
+/// The poller, as its queues know it.
+pub(super) trait LooksForAll: Send + Sync {
+    /// A thread has fallen asleep over a queue, or is to be woken sooner.
+    fn plan_anew(self: Arc<Self>);
+
+    /// A queue is gone.
+    fn forget(&self);
 }
 
-/// Turns to look at the queue for one kind filter.
-#[derive(Default)]
-struct OfKinds {
-    /// Looks that may be made at once: something came, or a look found something.
-    turns: u32,
-    /// The last look that found nothing, or has not answered yet.
-    looked: Option<Instant>,
-    /// When something is due, by that look or a later report.
-    due: Option<Instant>,
-    /// How often one look led to another.
-    passed_on: u64,
-    /// Threads that wait for a turn.
-    changed: Arc<Condvar>,
-}
+/// How often a process asks within the interval between two recoveries.
+const ASKED: u32 = 8;
 
-/// The most saved turns: no process has more threads that claim at once from one queue.
-const MOST_TURNS: u32 = 256;
-
-impl OfKinds {
-    fn give(&mut self, turns: u32) {
-        self.turns = (self.turns + turns).min(MOST_TURNS);
-        self.passed_on += 1;
-        (0..turns).for_each(|_| self.changed.notify_one());
-    }
-
-    /// When the next turn comes to a handle that looks every `interval`; `None`: now.
-    fn next(&self, interval: Duration, now: Instant) -> Option<Instant> {
-        let at = self.looked? + interval;
-        let at = self.due.map_or(at, |due| due.min(at));
-        (self.turns == 0 && at > now).then_some(at)
-    }
-
-    /// Takes a turn, if there is one. Otherwise no thread looks before this look has answered, or the interval is over.
-    fn take(&mut self, interval: Duration, now: Instant) -> bool {
-        if self.turns > 0 {
-            self.turns -= 1;
-        } else if self.next(interval, now).is_some() {
-            return false;
-        } else {
-            (self.looked, self.due) = (Some(now), None);
-        }
-        true
-    }
-}
-
-impl CoordinatorState {
-    #[expect(clippy::expect_used, reason = "it has just been put in, where it was not there")]
-    fn of(&mut self, kinds: &str) -> &mut OfKinds {
-        if !self.of_kinds.contains_key(kinds) {
-            self.of_kinds.insert(kinds.to_owned(), OfKinds::default());
-        }
-        self.of_kinds.get_mut(kinds).expect("there by now")
-    }
+/// Within this time no other recovery follows one.
+pub(crate) fn before_recovery(interval: Duration) -> Duration {
+    interval - interval / ASKED
 }
 
 /// Below it, the parameter of a recovery has other meanings.
@@ -112,17 +69,15 @@ impl PollCoordinator {
 
     /// A look found something of these kinds: the thread may look again, and one more may look in parallel.
     pub(crate) fn found_something(&self, kinds: &str) {
-        self.give(kinds, 2);
+        let mut state = self.state.lock();
+        state.found_something(kinds, Instant::now());
+        self.notify(state);
     }
 
     /// A turn was not used, or the look's find is unknown: another thread is to look.
     pub(crate) fn pass_on(&self, kinds: &str) {
-        self.give(kinds, 1);
-    }
-
-    fn give(&self, kinds: &str, turns: u32) {
         let mut state = self.state.lock();
-        state.of(kinds).give(turns);
+        state.of(kinds).give(1);
         self.notify(state);
     }
 
@@ -133,7 +88,7 @@ impl PollCoordinator {
         watchers.push(watcher);
     }
 
-    fn notify(&self, state: MutexGuard<'_, CoordinatorState>) {
+    fn notify(&self, state: MutexGuard<'_, Turns>) {
         drop(state);
         // Without the lock: a watcher may ask whose turn it is.
         let watchers: Vec<_> = self.watchers.lock().iter().filter_map(Weak::upgrade).collect();
@@ -172,14 +127,7 @@ impl PollCoordinator {
     /// A look found nothing of these kinds, or that something is due in `due`; ignored if a wake came since the look began at the
     /// count `wakes`.
     pub(crate) fn found_nothing(&self, kinds: &str, wakes: u64, due: Option<Duration>) {
-        let mut state = self.state.lock();
-        let global = state.wakes;
-        let of = state.of(kinds);
-        if global + of.passed_on == wakes {
-            let now = Instant::now();
-            of.turns = 0;
-            (of.looked, of.due) = (Some(now), due.map(|due| now + due));
-        }
+        self.state.lock().found_nothing(kinds, wakes, due, Instant::now());
     }
 
     /// Waits for a turn to look at the queue, as [`PollCoordinator::take_turn`] takes. `false` when `deadline` comes first, or
@@ -194,9 +142,10 @@ impl PollCoordinator {
         let mut state = self.state.lock();
         loop {
             let now = Instant::now();
+            let patience = state.patience(interval);
             let of = state.of(kinds);
             let is_called_off = called_off();
-            if !is_called_off && of.take(interval, now) {
+            if !is_called_off && of.take(patience, now) {
                 return true;
             }
             if is_called_off || now >= deadline {
@@ -204,8 +153,9 @@ impl PollCoordinator {
                 of.changed.notify_one();
                 return false;
             }
-            let until = of.next(interval, now).map_or(now, |next| next.min(deadline));
+            let until = of.next(patience, now).map_or(now, |next| next.min(deadline));
             let changed = Arc::clone(&of.changed);
+            self.sleeps(&mut state, until, interval, now);
             changed.wait_until(&mut state, until);
         }
     }
@@ -213,12 +163,60 @@ impl PollCoordinator {
     /// Takes a turn to look at the queue for a handle that does every `interval`, if the queue is quiet. `false`: not before
     /// [`PollCoordinator::quiet_until`].
     pub(crate) fn take_turn(&self, kinds: &str, interval: Duration) -> bool {
-        self.state.lock().of(kinds).take(interval, Instant::now())
+        let mut state = self.state.lock();
+        let patience = state.patience(interval);
+        state.of(kinds).take(patience, Instant::now())
     }
 
-    /// When the next turn of such a handle comes. `None`: now.
+    /// When the next turn of such a handle comes, which sleeps until then. `None`: now.
     pub(crate) fn quiet_until(&self, kinds: &str, interval: Duration) -> Option<Instant> {
-        self.state.lock().of(kinds).next(interval, Instant::now())
+        let (mut state, now) = (self.state.lock(), Instant::now());
+        let patience = state.patience(interval);
+        let until = state.of(kinds).next(patience, now);
+        until.inspect(|until| self.sleeps(&mut state, *until, interval, now))
+    }
+
+    fn sleeps(&self, state: &mut Turns, until: Instant, interval: Duration, now: Instant) {
+        if let Some(poller) = self.poller.get()
+            && state.sleeps(until, interval, now)
+        {
+            Arc::clone(poller).plan_anew();
+        }
+    }
+
+    /// The queue is one of those that `poller` looks at.
+    pub(super) fn is_served_by(&self, poller: Arc<dyn LooksForAll>) {
+        _ = self.poller.set(poller);
+    }
+
+    pub(super) fn poller(&self) -> Option<&Arc<dyn LooksForAll>> {
+        self.poller.get()
+    }
+
+    /// When the poller is to look at the queue, if a thread sleeps over it.
+    pub(super) fn poll_at(&self, phase: Instant, now: Instant) -> Option<PollAt> {
+        self.state.lock().poll_at(phase, now)
+    }
+
+    /// The count of wakes of all kinds; the poller reads it before it looks.
+    pub(super) fn all_wakes(&self) -> u64 {
+        self.state.lock().all_wakes()
+    }
+
+    /// The poller's look at the queue, which began at the count `wakes`, was answered.
+    pub(super) fn polled(&self, wakes: u64, due: Due) {
+        let mut state = self.state.lock();
+        if state.polled(wakes, due, Instant::now()) {
+            self.notify(state);
+        }
+    }
+
+    /// The poller cannot look at the queue for now: the threads do.
+    pub(super) fn is_left_alone(&self) {
+        let mut state = self.state.lock();
+        if state.is_left_alone(Instant::now()) {
+            self.notify(state);
+        }
     }
 
     /// A claim's parameter for the items of dead workers: 0 leaves them, a number recovers them unless another call did within so
@@ -227,8 +225,6 @@ impl PollCoordinator {
     /// All processes together recover once in `interval`, and never later. So each asks several times in it, which costs a look
     /// at one row, and the answer is yes a little before the interval is over.
     pub(crate) fn recovery(&self, interval: Duration) -> i32 {
-        const ASKED: u32 = 8;
-
         let pause = interval / ASKED;
         let mut state = self.state.lock();
         let now = Instant::now();
@@ -236,7 +232,7 @@ impl PollCoordinator {
             return 0;
         }
         state.recovered = Some(now);
-        i32::try_from((interval - pause).as_millis()).unwrap_or(i32::MAX).max(LEAST_PAUSE)
+        i32::try_from(before_recovery(interval).as_millis()).unwrap_or(i32::MAX).max(LEAST_PAUSE)
     }
 }
 

@@ -6,8 +6,9 @@
 //! `READPAST_ALIKE` names one of the descriptions.
 
 use readpast::description::QueueSpec;
+use readpast::for_tests::Session;
 use readpast::item::{Action, Batch, Columns, Filter, ItemRef, Lease, NewItem, Outcome, Settlement};
-use readpast::{Error, Queue, install::install};
+use readpast::{Dialect, Error, Queue, install::install};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::env;
@@ -48,6 +49,8 @@ struct Side {
     queue: Queue,
     /// A worker whose leases end at once.
     dying: Queue,
+    /// Asks as a poller does, before each claim.
+    poller: Session,
     numbers: HashMap<String, usize>,
     keys: Vec<String>,
     held: Vec<Held>,
@@ -110,12 +113,33 @@ impl Side {
             let settings = [&[("recover.interval_ms", "3600000"), ("worker", "w")], more].concat();
             Queue::open(&database.config(&settings), spec.queue.as_str()).unwrap()
         };
+        let queue = open(&[("lease.ms", "3600000")]);
+        // The first claim takes the turn to recover, for an hour.
+        assert!(queue.claim(1, Duration::ZERO).unwrap().is_empty());
         Self {
-            queue: open(&[("lease.ms", "3600000")]),
+            queue,
+            poller: database.session(),
             dying: open(&[("lease.ms", "10"), ("worker", "dying")]),
             numbers: HashMap::new(),
             keys: Vec::new(),
             held: Vec::new(),
+        }
+    }
+
+    /// The poller's answer, without the time.
+    fn due(&mut self) -> &'static str {
+        let ask = match self.poller.dialect() {
+            Dialect::SqlServer => {
+                "SET NOCOUNT ON; DECLARE @DueMs bigint; \
+                 EXECUTE [readpast].[Due_Job] @Recover = 3600000, @DueMs = @DueMs OUTPUT; SELECT @DueMs"
+            }
+            Dialect::Postgres => r#"SELECT due_ms FROM readpast.queue_due('[{"queue": "job", "recover": 3600000}]')"#,
+        };
+        match self.poller.execute(ask, &[]).unwrap().value(0, 0) {
+            readpast::Value::Null => "never",
+            readpast::Value::Integer(0) => "now",
+            readpast::Value::Integer(ms) if ms > 0 => "later",
+            other => panic!("{other:?}"),
         }
     }
 
@@ -144,8 +168,13 @@ impl Side {
                 answer
             }
             Call::Claim(max) => {
+                let due = self.due();
                 let batch = self.queue.claim(*max, Duration::ZERO)?;
-                self.took(&batch)
+                assert!(
+                    due == "now" || batch.is_empty(),
+                    "{named}: a claim finds something, and the poller sleeps: {due}"
+                );
+                format!("{due}: {}", self.took(&batch))
             }
             Call::Settle { places, action, text, waits, sets, claims } => {
                 let held: Vec<_> = places.iter().filter_map(|place| self.held.get(*place).cloned()).collect();

@@ -241,3 +241,17 @@ fn a_long_error_takes_a_short_line() {
     assert!(done.err.contains("xxx end\n") && done.err.lines().all(|line| line.len() < 700), "{done:?}");
     assert_eq!(shell.look("SELECT length(error) FROM readpast.mail"), "9004");
 }
+
+/// Its own looks are taken away, and its threads would look once an hour: only the other process can have woken it.
+#[test]
+fn a_worker_that_sleeps_is_woken_by_an_enqueue_of_another_process() {
+    let shell = Shell::new();
+    let hourly = ["--set", "poll.interval_ms=3600000", "--set", "recover.interval_ms=3600000"];
+    let worker = shell.start(&shell.script(&hourly, "exit 0"));
+    shell.db.wait_for("SELECT COUNT(*) FROM readpast.queue_sleeper", "1");
+    shell.db.run("ALTER FUNCTION readpast.queue_due RENAME TO queue_due_gone");
+    shell.fill(1);
+    shell.db.wait_for("SELECT COUNT(*) FROM readpast.mail WHERE status = 'Completed'", "1");
+    worker.signal("TERM");
+    worker.end().says(0, &["1 completed"]);
+}

@@ -5,7 +5,7 @@
     "modify_" ~ queue ~ "_set_utx", "modify_" ~ queue ~ "_set_trx",
     "renew_" ~ queue ~ "_set_trx", "recover_" ~ queue ~ "_trx"
 ] + (["retain_" ~ queue ~ "_trx"] if retention or attempt_retention else []) + (["taken_" ~ queue ~ "_trx"] if claimed_by_others else [])
-    + (["claimed_" ~ queue] if marks_claims else []) -%}
+    + (["claimed_" ~ queue] if marks_claims else []) + (["queue_due", "queue_sleep"] if not claimed_by_others else []) -%}
 {%- set done = ["queue_is_done"] -%}
 {%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] + (["attempts_" ~ queue] if attempt_history else []) -%}
 {%- set operate = ["redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"] -%}

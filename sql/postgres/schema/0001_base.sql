@@ -141,6 +141,14 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_recovery") }} (
     queue text NOT NULL PRIMARY KEY, recovered_at timestamptz NOT NULL
 );
 {% endfilter %}
+{% filter made("TABLE", "queue_sleeper") %}
+/* Processes that have nothing to do, each with the channel on which it listens: who adds to the queue wakes the last one. */
+CREATE UNLOGGED TABLE IF NOT EXISTS {{ object("queue_sleeper") }} (
+    queue text NOT NULL, id bigint GENERATED ALWAYS AS IDENTITY, channel text NOT NULL, listener integer NOT NULL,
+    PRIMARY KEY (queue, id)
+)
+WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+{% endfilter %}
 {% filter made("TABLE", "queue_refused") %}
 /*
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each

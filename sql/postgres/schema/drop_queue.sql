@@ -49,7 +49,7 @@ END;
 $$;
 {% endfilter %}
 {%- endfor %}
-{%- for rows in ["queue_turn", "queue_recovery", "queue_retention", "queue_type_access", "queue_refused"] %}
+{%- for rows in ["queue_turn", "queue_recovery", "queue_retention", "queue_type_access", "queue_refused", "queue_sleeper"] %}
 {% filter statement %}
 DELETE FROM {{ object(rows) }} WHERE queue {% if rows == "queue_turn" %}IN ({{ text(queue) }}, {{ text(queue ~ " add") }}){% else %}= {{ text(queue) }}{% endif %};
 {% endfilter %}

@@ -250,6 +250,120 @@ $$;
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_recovery_turn") }}(text, integer, timestamptz) FROM public;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_due") %}
+/*
+For many queues at once, in how many milliseconds a claim of each may find something, as due_<queue> answers. A row for each queue
+that the login may claim from, by its place in queues_: a JSON array of objects with the queue's name in names of objects (queue)
+and the milliseconds within which one recovery is enough (recover).
+Table access order: as due_<queue>, one queue after the other.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_due") }}(queues_ json)
+RETURNS TABLE (place integer, due_ms bigint)
+{% include "part/attributes.sql" %}
+AS $$
+DECLARE
+    queue_ text;
+    recover_ integer;
+BEGIN
+    FOR place, queue_, recover_ IN
+        SELECT (i.position - 1)::integer, i.queue, i.recover
+        FROM ROWS FROM (json_to_recordset(queues_) AS (queue text, recover integer)) WITH ORDINALITY AS i (queue, recover, position)
+    LOOP
+        IF
+            has_function_privilege(
+                session_user, TO_REGPROC(format('%s.%I', {{ text(schema) }}, 'next_' || queue_ || '_set_trx')), 'EXECUTE'
+            )
+        THEN
+            /* The look at a table in the server's time has changed it. */
+            SET LOCAL timezone TO 'UTC';
+            EXECUTE 'SELECT ' || format('%s.%I', {{ text(schema) }}, 'due_' || queue_) || '($1)' INTO due_ms USING recover_;
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_due") }}(json) FROM public;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_sleep") %}
+/*
+A process that has nothing to do asks to be woken: the next call that adds to one of queues_ (a JSON array of their names in names of
+objects) notifies channel_, on which the session listener_ listens. It asks again from time to time: that forgets the sleepers whose
+sessions are gone, and rings the bell itself, so that the process knows that it would hear it.
+Table access order: queue_sleeper, passing over the rows that others hold.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_sleep") }}(queues_ json, channel_ text, listener_ integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    added_ integer;
+BEGIN
+    DELETE FROM {{ object("queue_sleeper") }} AS s
+    WHERE
+        s.id IN (
+            SELECT d.id
+            FROM {{ object("queue_sleeper") }} AS d
+            WHERE
+                NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = d.listener)
+                OR d.listener = listener_ AND d.channel <> channel_
+            FOR UPDATE SKIP LOCKED
+        );
+    INSERT INTO {{ object("queue_sleeper") }} (queue, channel, listener)
+    SELECT i.queue, channel_, listener_
+    FROM json_array_elements_text(queues_) AS i (queue)
+    WHERE
+        NOT EXISTS (
+            SELECT 1 FROM {{ object("queue_sleeper") }} AS s WHERE s.queue = i.queue AND s.channel = channel_
+        );
+    GET DIAGNOSTICS added_ = ROW_COUNT;
+    PERFORM pg_notify(channel_, '');
+    RETURN added_;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_sleep") }}(json, text, integer) FROM public;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_ring") %}
+/*
+Wakes one process that sleeps over a queue, when the caller's transaction commits; its row is gone then, so that many calls wake it
+once. The last to fall asleep is the first: of those before it some may be dead. A ring that fails is left out, since processes
+look from time to time anyhow: where another has the row, where the caller's snapshot is older than the row's end, where a
+transaction may be prepared for a second phase, which must not notify, and where listeners elsewhere keep the server's list of
+notifications from getting shorter. Called by the functions of a queue, if somebody sleeps.
+Table access order: queue_sleeper, passing over the rows that others hold.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_ring") }}(queue_ text) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+DECLARE
+    channel_ text;
+BEGIN
+    IF current_setting('max_prepared_transactions') <> '0' OR pg_notification_queue_usage() > 0.5 THEN RETURN;
+    END IF;
+    BEGIN
+        DELETE FROM {{ object("queue_sleeper") }} AS s
+        WHERE
+            s.id = (
+                SELECT d.id
+                FROM {{ object("queue_sleeper") }} AS d
+                WHERE d.queue = queue_
+                ORDER BY d.id DESC
+                LIMIT 1
+                FOR UPDATE SKIP LOCKED
+            )
+        RETURNING s.channel INTO channel_;
+    EXCEPTION WHEN serialization_failure THEN RETURN;
+    END;
+    PERFORM pg_notify(channel_, queue_) WHERE channel_ IS NOT NULL;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_ring") }}(text) FROM public;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_take_turn") %}
 /*
 Lets one call at a time go on, to the end of its transaction. It locks a row that only who may call this can lock: an advisory

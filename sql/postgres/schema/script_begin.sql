@@ -17,13 +17,16 @@ CONTENTS                                     each rule stands once, in the objec
            queue_operation                   calls that were made: a second one of the same identity changes nothing
            queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
            queue_refused                     items that their table does not let a queue change
+           queue_sleeper                     processes that wait to be woken
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
            queue_begun, queue_clear          the identity of a call, and its clearing
            queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
-           queue_catalog, queue_is_done      the two that clients ask: what is installed, whether a call has committed
+           queue_catalog, queue_is_done      what is installed; whether a call has committed
+           queue_due                         in which of many queues something is due, as due_<queue> finds
+           queue_sleep, queue_ring           who is woken when something is added
   Queue    {{ called }}{{ ", " ~ queue ~ "_type, " ~ queue ~ "_seq" if own }}{{ ", " ~ queue ~ "_lease (what the table has no column for)" if beside }}
   Public   _utx is called in the caller's transaction, _trx by itself, by the same statements; _set_ takes many items
 
@@ -33,6 +36,7 @@ CALLS
                                          which has claim_{{ queue }}_trx try halves of them{{ " (the others claim by that, too)" if beside }}
   modify_{{ queue }}_trx > _utx > _set_utx     > modify_{{ queue }}_set_trx; then, to claim as well, next_{{ queue }}_set_trx
   retain_{{ queue }}_trx, where it is          > purge_{{ queue }}_trx
+  queue_due                              > due_{{ queue }}
   recover_, redrive_, renew_, find_, purge_, claimed_, stats_, watch_{{ queue }} call only what the schema has
 
 LOCKS, IN THIS ORDER
@@ -45,7 +49,7 @@ LOCKS, IN THIS ORDER
 {%- if beside %}
   {{ 4 if groups else 3 }}. {{ queue }}_lease: the row beside an item, after the item's own
 {%- endif %}
-  queue_transition is only read. queue_recovery and queue_retention are passed over where another holds them. queue_refused comes last.
+  queue_transition is only read. queue_recovery, queue_retention and queue_sleeper are passed over where another holds them. queue_refused comes last.
 
 SETTINGS OF THE FUNCTIONS
   SECURITY DEFINER, search_path     a role that may execute them needs no right on the tables, and nothing of its own is found by a name

@@ -6,7 +6,7 @@
     "Modify_" ~ queue ~ "_Set_utx", "Modify_" ~ queue ~ "_Set_trx",
     "Renew_" ~ queue ~ "_Set_trx", "Recover_" ~ queue ~ "_trx"
 ] + (["Retain_" ~ queue ~ "_trx"] if retention or attempt_retention else []) + (["Taken_" ~ queue ~ "_trx"] if claimed_by_others else [])
-    + (["Claimed_" ~ queue] if marks_claims else []) -%}
+    + (["Claimed_" ~ queue] if marks_claims else []) + (["QueueDue", "Due_" ~ queue] if not claimed_by_others else []) -%}
 {%- set done = ["QueueIsDone"] -%}
 {%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] + (["Attempts_" ~ queue] if attempt_history else []) -%}
 {%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"] -%}

@@ -718,6 +718,42 @@ BEGIN
         SET @Recover = 0;
 END;
 {% endfilter %}
+{% filter made("PROCEDURE", "QueueDue") %}
+/*
+For many queues at once, in how many milliseconds a claim of each may find something, as Due_<queue> answers. A row for each queue
+that the caller may claim from, by its place in @Queues: a JSON array of objects with the queue's name (queue) and the milliseconds
+within which one recovery is enough (recover).
+Table access order: as Due_<queue>, one queue after the other.
+*/
+{{ create_or_alter }} PROCEDURE {{ object("QueueDue") }}
+    @Queues nvarchar(max)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0;
+    DECLARE @_Place int = 0, @_Count int, @_Name nvarchar(400), @_Recover int, @_DueMs bigint;
+    DECLARE @_Asked TABLE ([Place] int NOT NULL PRIMARY KEY, [Name] nvarchar(400) NOT NULL, [Recover] int NOT NULL);
+    DECLARE @_Out TABLE ([Place] int NOT NULL PRIMARY KEY, [DueMs] bigint NULL);
+    INSERT INTO @_Asked ([Place], [Name], [Recover])
+    SELECT CAST(j.[key] AS int), {{ text(schema ~ ".") }} + QUOTENAME(N'Due_' + JSON_VALUE(j.[value], '$.queue')),
+        CAST(JSON_VALUE(j.[value], '$.recover') AS int)
+    FROM OPENJSON(@Queues) AS j;
+    SET @_Count = @@ROWCOUNT;
+
+    WHILE @_Place < @_Count
+    BEGIN
+        SELECT @_Name = a.[Name], @_Recover = a.[Recover] FROM @_Asked AS a WHERE a.[Place] = @_Place;
+        /* Asked here: the procedures of one owner call each other without a check. */
+        IF HAS_PERMS_BY_NAME(@_Name, N'OBJECT', N'EXECUTE') = 1
+        BEGIN
+            EXECUTE @_Name @Recover = @_Recover, @DueMs = @_DueMs OUTPUT;
+            INSERT INTO @_Out ([Place], [DueMs]) VALUES (@_Place, @_DueMs);
+        END;
+        SET @_Place = @_Place + 1;
+    END;
+
+    SELECT o.[Place], o.[DueMs] FROM @_Out AS o ORDER BY o.[Place];
+END;
+{% endfilter %}
 {% filter made("PROCEDURE", "QueueTurnTake") %}
 /*
 The turn of a queue with groups: one claim at a time, to the end of its transaction, since which items are the first of their

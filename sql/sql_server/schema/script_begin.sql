@@ -25,7 +25,8 @@ CONTENTS                                     each rule stands once, in the objec
            QueueTake, QueueFilterTake        how @Items and @Filter are looked at, and refused (50021)
            QueueOperationTake, -Keep         the identity of a call, and its clearing
            QueueRefuse, QueueNoteRefusal     an answer as an error (50023 to 50026); what a table has refused
-           QueueCatalog, QueueIsDone         the two that clients ask: what is installed, whether a call has committed
+           QueueCatalog, QueueIsDone         what is installed; whether a call has committed
+           QueueDue                          in which of many queues something is due, as Due_<queue> finds
   Queue    {{ called }}{{ ", " ~ queue ~ "Type, " ~ queue ~ "_Seq" if own }}{{ ", " ~ queue ~ "_Lease (what the table has no column for)" if beside }}; Worker_{{ queue }}_V; {{ queue }}_Setting_V (the limits in force)
   Inner    {{ queue }}_Add, {{ queue }}_Claim, {{ queue }}_Recover, {{ queue }}_Settle, {{ queue }}_Answered; nobody is granted these
   Public   _utx works in the caller's transaction, _trx in one of its own; _Set_ takes many items
@@ -37,6 +38,7 @@ CALLS
   Recover_{{ queue }}_trx                      > {{ queue }}_Recover
   Redrive_{{ queue }}_Set_trx                  > {{ queue }}_Answered
   Next_{{ queue }}_Apart_trx                   > Next_{{ queue }}_Set_trx
+  QueueDue                               > Due_{{ queue }}
   Renew_, Find_, Purge_, Stats_, Watch_{{ queue }} and all others stand alone
 
 LOCKS, IN THIS ORDER

@@ -20,7 +20,8 @@ CONTENTS                                     each rule stands once, in the objec
            QueueTake, QueueFilterTake        how @Items and @Filter are looked at, and refused (50021)
            QueueOperationTake, -Keep         the identity of a call, and its clearing
            QueueRefuse, QueueNoteRefusal     an answer as an error (50023 to 50026); what a table has refused
-           QueueCatalog, QueueIsDone         the two that clients ask: what is installed, whether a call has committed
+           QueueCatalog, QueueIsDone         what is installed; whether a call has committed
+           QueueDue                          in which of many queues something is due, as Due_<queue> finds
   Queue    Job, JobType, Job_Seq; Worker_Job_V; Job_Setting_V (the limits in force)
   Inner    Job_Add, Job_Claim, Job_Recover, Job_Settle, Job_Answered; nobody is granted these
   Public   _utx works in the caller's transaction, _trx in one of its own; _Set_ takes many items
@@ -32,6 +33,7 @@ CALLS
   Recover_Job_trx                      > Job_Recover
   Redrive_Job_Set_trx                  > Job_Answered
   Next_Job_Apart_trx                   > Next_Job_Set_trx
+  QueueDue                               > Due_Job
   Renew_, Find_, Purge_, Stats_, Watch_Job and all others stand alone
 
 LOCKS, IN THIS ORDER
@@ -67,18 +69,18 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job_trx", "Add_Job_utx", "AppSettings",
-"Claimed_Job", "Find_Job", "Job", "JobType", "Job_Add",
-"Job_Answered", "Job_Claim", "Job_Recover", "Job_Seq", "Job_Setting_V",
-"Job_Settle", "Modify_Job_Set_trx", "Modify_Job_Set_utx", "Modify_Job_trx", "Modify_Job_utx",
-"Next_Job_Apart_trx", "Next_Job_Set_trx", "Next_Job_Set_utx", "Next_Job_trx", "Next_Job_utx",
-"Purge_Job_trx", "QueueBackoff_fn", "QueueCatalog", "QueueFilterTake", "QueueFits_fn",
-"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
-"QueueJudge_fn", "QueueNamed_fn", "QueueNoteRefusal", "QueueOperation", "QueueOperationKeep",
-"QueueOperationTake", "QueueOwnType_V", "QueueRecovery", "QueueRecoveryTurn", "QueueRefuse",
-"QueueRefused", "QueueRetention", "QueueSchemaVersion", "QueueSpec", "QueueStatus",
-"QueueTake", "QueueTransition", "QueueTurn", "QueueTurnTake", "QueueTypeAccess",
-"QueueUnfit_fn", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
-"Watch_Job", "Worker_Job_V"]';
+"Claimed_Job", "Due_Job", "Find_Job", "Job", "JobType",
+"Job_Add", "Job_Answered", "Job_Claim", "Job_Recover", "Job_Seq",
+"Job_Setting_V", "Job_Settle", "Modify_Job_Set_trx", "Modify_Job_Set_utx", "Modify_Job_trx",
+"Modify_Job_utx", "Next_Job_Apart_trx", "Next_Job_Set_trx", "Next_Job_Set_utx", "Next_Job_trx",
+"Next_Job_utx", "Purge_Job_trx", "QueueBackoff_fn", "QueueCatalog", "QueueDue",
+"QueueFilterTake", "QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn",
+"QueueIsProcessable_fn", "QueueIsRefusal_fn", "QueueJudge_fn", "QueueNamed_fn", "QueueNoteRefusal",
+"QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V", "QueueRecovery",
+"QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchemaVersion",
+"QueueSpec", "QueueStatus", "QueueTake", "QueueTransition", "QueueTurn",
+"QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "Recover_Job_trx", "Redrive_Job_Set_trx",
+"Renew_Job_Set_trx", "Stats_Job", "Watch_Job", "Worker_Job_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
 DECLARE @Remedy nvarchar(400), @Message nvarchar(2048);
 /*
@@ -1049,6 +1051,43 @@ BEGIN
             WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
         )
         SET @Recover = 0;
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+For many queues at once, in how many milliseconds a claim of each may find something, as Due_<queue> answers. A row for each queue
+that the caller may claim from, by its place in @Queues: a JSON array of objects with the queue's name (queue) and the milliseconds
+within which one recovery is enough (recover).
+Table access order: as Due_<queue>, one queue after the other.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueDue]
+    @Queues nvarchar(max)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0;
+    DECLARE @_Place int = 0, @_Count int, @_Name nvarchar(400), @_Recover int, @_DueMs bigint;
+    DECLARE @_Asked TABLE ([Place] int NOT NULL PRIMARY KEY, [Name] nvarchar(400) NOT NULL, [Recover] int NOT NULL);
+    DECLARE @_Out TABLE ([Place] int NOT NULL PRIMARY KEY, [DueMs] bigint NULL);
+    INSERT INTO @_Asked ([Place], [Name], [Recover])
+    SELECT CAST(j.[key] AS int), N'[readpast].' + QUOTENAME(N'Due_' + JSON_VALUE(j.[value], '$.queue')),
+        CAST(JSON_VALUE(j.[value], '$.recover') AS int)
+    FROM OPENJSON(@Queues) AS j;
+    SET @_Count = @@ROWCOUNT;
+
+    WHILE @_Place < @_Count
+    BEGIN
+        SELECT @_Name = a.[Name], @_Recover = a.[Recover] FROM @_Asked AS a WHERE a.[Place] = @_Place;
+        /* Asked here: the procedures of one owner call each other without a check. */
+        IF HAS_PERMS_BY_NAME(@_Name, N'OBJECT', N'EXECUTE') = 1
+        BEGIN
+            EXECUTE @_Name @Recover = @_Recover, @DueMs = @_DueMs OUTPUT;
+            INSERT INTO @_Out ([Place], [DueMs]) VALUES (@_Place, @_DueMs);
+        END;
+        SET @_Place = @_Place + 1;
+    END;
+
+    SELECT o.[Place], o.[DueMs] FROM @_Out AS o ORDER BY o.[Place];
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -2151,6 +2190,66 @@ BEGIN
 
     SELECT @_Key AS [EnqueuedAt], @_Token AS [UpdatedAt]
     WHERE @_Key IS NOT NULL;
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+In how many milliseconds a claim may find something: 0 is now, NULL is not as things stand, and -1 that somebody is to look for
+the items of dead workers, as nobody has within @Recover milliseconds. It keeps no lock, and passes over what others hold. More may
+look due than a claim gets: what waits behind its group, what is of a kind that the caller does not claim.
+Called by QueueDue.
+Table access order: QueueRecovery, Job, QueueRefused.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[Due_Job]
+    @Recover int, @DueMs bigint OUTPUT
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Now datetime2(7); /* UTC */
+
+        SET @_Now = SYSUTCDATETIME();
+
+    SET @DueMs = -1;
+    IF EXISTS (
+        SELECT 1
+        FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE r.[Queue] = 'Job' AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @_Now)) >= @Recover
+    )
+        AND EXISTS (
+            SELECT 1 FROM [readpast].[Job] AS q
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
+            WHERE q.[Status] = 'Processing'
+        )
+        RETURN;
+
+    SET @DueMs = 0;
+    IF EXISTS (
+        SELECT 1
+        FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
+        WHERE q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
+    )
+        RETURN;
+
+    SET @DueMs = (
+        SELECT MIN(x.[DueMs])
+        FROM (
+            SELECT CAST(NULL AS bigint) AS [DueMs]
+            UNION ALL
+            SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1
+            FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+            WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now
+            UNION ALL
+            SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(u.[DueAt])) + 1
+            FROM (
+                /* The first of them. */
+                SELECT TOP (1) q.[ScheduledFor] AS [DueAt]
+                FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
+                WHERE q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] > @_Now
+                ORDER BY q.[ScheduledFor]
+            ) AS u
+        ) AS x
+    );
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;

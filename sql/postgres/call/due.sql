@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("queue_due") }}(?::json)

@@ -1,0 +1,1 @@
+SELECT {{ object("queue_sleep") }}(?::json, ?::text, ?::integer)

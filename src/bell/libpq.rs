@@ -1,0 +1,213 @@
+//! The few functions of libpq that a doorbell needs, as the library in the process has them.
+#![allow(unsafe_code, reason = "libpq is C, and is found when the program runs")]
+// The pointers of libpq lead to memory that it owns until the function that frees it, which stands beside each use. A connection is
+// used by the one thread that opened it, so `Connection` is neither Send nor Sync.
+
+use libloading::Library;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::marker::PhantomData;
+use std::ptr;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// `PGnotify`, as far as it is public.
+#[repr(C)]
+struct Notification {
+    channel: *mut c_char,
+    sender: c_int,
+    text: *mut c_char,
+}
+
+const CONNECTION_OK: c_int = 0;
+const COMMAND_OK: c_int = 1;
+
+/// The functions, by their names in C.
+pub(super) struct Libpq {
+    connect: unsafe extern "C" fn(*const *const c_char, *const *const c_char, c_int) -> *mut c_void,
+    status: unsafe extern "C" fn(*const c_void) -> c_int,
+    error: unsafe extern "C" fn(*const c_void) -> *const c_char,
+    socket: unsafe extern "C" fn(*const c_void) -> c_int,
+    exec: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void,
+    result_status: unsafe extern "C" fn(*const c_void) -> c_int,
+    session: unsafe extern "C" fn(*const c_void) -> c_int,
+    clear: unsafe extern "C" fn(*mut c_void),
+    consume: unsafe extern "C" fn(*mut c_void) -> c_int,
+    notifies: unsafe extern "C" fn(*mut c_void) -> *mut Notification,
+    free: unsafe extern "C" fn(*mut c_void),
+    finish: unsafe extern "C" fn(*mut c_void),
+    /// Keeps the functions where they are.
+    _library: Library,
+}
+
+impl Libpq {
+    /// The library that is in the process; it stays there.
+    pub(super) fn of_this_process() -> Result<&'static Self, String> {
+        static FOUND: OnceLock<Libpq> = OnceLock::new();
+
+        if let Some(found) = FOUND.get() {
+            return Ok(found);
+        }
+        let found = Self::find().map_err(|error| format!("libpq is not in the process: {error}"))?;
+        Ok(FOUND.get_or_init(|| found))
+    }
+
+    fn find() -> Result<Self, libloading::Error> {
+        let library = in_the_process()?;
+        // SAFETY: the types are those of libpq-fe.h, which have not changed since PostgreSQL 9.0 (PQconnectdbParams). The library
+        // is kept as long as the pointers.
+        unsafe {
+            Ok(Self {
+                connect: *library.get(b"PQconnectdbParams\0")?,
+                status: *library.get(b"PQstatus\0")?,
+                error: *library.get(b"PQerrorMessage\0")?,
+                socket: *library.get(b"PQsocket\0")?,
+                exec: *library.get(b"PQexec\0")?,
+                result_status: *library.get(b"PQresultStatus\0")?,
+                session: *library.get(b"PQbackendPID\0")?,
+                clear: *library.get(b"PQclear\0")?,
+                consume: *library.get(b"PQconsumeInput\0")?,
+                notifies: *library.get(b"PQnotifies\0")?,
+                free: *library.get(b"PQfreemem\0")?,
+                finish: *library.get(b"PQfinish\0")?,
+                _library: library,
+            })
+        }
+    }
+}
+
+/// Loads nothing: a libpq that nobody has brought along would bring its own TLS.
+#[cfg(unix)]
+fn in_the_process() -> Result<Library, libloading::Error> {
+    use libloading::os::unix;
+
+    let name = if cfg!(target_os = "macos") { "libpq.5.dylib" } else { "libpq.so.5" };
+    // SAFETY: the library is loaded and initialized already, or is not found.
+    unsafe { unix::Library::open(Some(name), libc::RTLD_NOW | libc::RTLD_NOLOAD) }.map(Into::into)
+}
+
+#[cfg(windows)]
+fn in_the_process() -> Result<Library, libloading::Error> {
+    libloading::os::windows::Library::open_already_loaded("libpq.dll").map(Into::into)
+}
+
+/// An open connection.
+pub(super) struct Connection {
+    libpq: &'static Libpq,
+    connection: *mut c_void,
+    _of_one_thread: PhantomData<*mut ()>,
+}
+
+impl Connection {
+    /// Connects. The first `dbname` may hold several parameters; later ones count.
+    pub(super) fn open(libpq: &'static Libpq, parameters: &[(String, String)]) -> Result<Self, String> {
+        let text = |text: &String| CString::new(text.as_str()).map_err(|_| "a parameter has a NUL".to_owned());
+        let keys = parameters.iter().map(|(key, _)| text(key)).collect::<Result<Vec<_>, _>>()?;
+        let values = parameters.iter().map(|(_, value)| text(value)).collect::<Result<Vec<_>, _>>()?;
+        let listed =
+            |texts: &[CString]| -> Vec<_> { texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect() };
+        let (key_list, value_list) = (listed(&keys), listed(&values));
+        // SAFETY: both lists end with a null, and their texts live until the call returns.
+        let connection = unsafe { (libpq.connect)(key_list.as_ptr(), value_list.as_ptr(), 1) };
+        if connection.is_null() {
+            return Err("there is no memory for a connection".to_owned());
+        }
+        let opened = Self { libpq, connection, _of_one_thread: PhantomData };
+        // SAFETY: the connection is open until it is dropped, here and below.
+        if unsafe { (libpq.status)(opened.connection) } == CONNECTION_OK { Ok(opened) } else { Err(opened.error()) }
+    }
+
+    fn error(&self) -> String {
+        // SAFETY: the text is the connection's, and is copied.
+        let text = unsafe { CStr::from_ptr((self.libpq.error)(self.connection)) };
+        text.to_string_lossy().trim().replace('\n', "; ")
+    }
+
+    /// The session's number on the server.
+    pub(super) fn session(&self) -> i32 {
+        // SAFETY: as above.
+        unsafe { (self.libpq.session)(self.connection) }
+    }
+
+    /// Executes a statement that returns no rows.
+    pub(super) fn execute(&self, statement: &CStr) -> Result<(), String> {
+        // SAFETY: the statement ends with a NUL; a null result is one that failed, for PQresultStatus; a result is freed once.
+        let status = unsafe {
+            let result = (self.libpq.exec)(self.connection, statement.as_ptr());
+            let status = (self.libpq.result_status)(result);
+            (self.libpq.clear)(result);
+            status
+        };
+        if status == COMMAND_OK { Ok(()) } else { Err(self.error()) }
+    }
+
+    /// Waits for notifications, and takes all that there are.
+    pub(super) fn notifications(&self, wait: Duration) -> Result<Vec<String>, String> {
+        let deadline = Instant::now() + wait;
+        loop {
+            // SAFETY: as above.
+            if unsafe { (self.libpq.consume)(self.connection) } == 0 {
+                return Err(self.error());
+            }
+            let mut texts = Vec::new();
+            // SAFETY: each notification is read before it is freed, once.
+            unsafe {
+                while let Some(notification) = (self.libpq.notifies)(self.connection).as_ref() {
+                    texts.push(CStr::from_ptr(notification.text).to_string_lossy().into_owned());
+                    (self.libpq.free)(ptr::from_ref(notification).cast_mut().cast());
+                }
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !texts.is_empty() || left.is_zero() {
+                return Ok(texts);
+            }
+            // SAFETY: as above.
+            let socket = unsafe { (self.libpq.socket)(self.connection) };
+            if socket < 0 {
+                return Err("the connection is lost".to_owned());
+            }
+            until_readable(socket, left);
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // SAFETY: it is not used again.
+        unsafe { (self.libpq.finish)(self.connection) };
+    }
+}
+
+/// Waits until the socket has something to read, or has failed. A wait that ends early is no harm.
+#[cfg(unix)]
+fn until_readable(socket: c_int, wait: Duration) {
+    let mut polled = libc::pollfd { fd: socket, events: libc::POLLIN, revents: 0 };
+    let ms = c_int::try_from(wait.as_millis()).unwrap_or(c_int::MAX).max(1);
+    // SAFETY: one entry, which is valid.
+    if unsafe { libc::poll(&raw mut polled, 1, ms) } < 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[cfg(windows)]
+fn until_readable(socket: c_int, wait: Duration) {
+    /// `WSAPOLLFD`.
+    #[repr(C)]
+    struct Polled {
+        socket: usize,
+        events: i16,
+        revents: i16,
+    }
+    const POLLRDNORM: i16 = 0x0100;
+
+    #[link(name = "ws2_32")]
+    unsafe extern "system" {
+        fn WSAPoll(polled: *mut Polled, count: u32, ms: c_int) -> c_int;
+    }
+
+    let mut polled = Polled { socket: socket as usize, events: POLLRDNORM, revents: 0 };
+    let ms = c_int::try_from(wait.as_millis()).unwrap_or(c_int::MAX).max(1);
+    // SAFETY: one entry, which is valid.
+    if unsafe { WSAPoll(&raw mut polled, 1, ms) } < 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,214 @@
+//! The doorbell of a process: the thread that listens, and which queues have a sleeper's row in the database.
+
+use crate::bell::Bell;
+use crate::config::LibpqLogin;
+use crate::sync::Mutex;
+use crate::threads;
+use std::collections::HashSet;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// How often the process asks to be woken again, which also proves the bell.
+const PROOF: Duration = Duration::from_secs(30);
+
+/// How long the bell may take to ring when the process has rung it itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The pause before the next try to listen, which doubles with each that fails.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(300)];
+
+/// How soon the listener's thread learns that nobody needs it any more.
+const TICK: Duration = Duration::from_secs(1);
+
+/// The poller, to which others ring.
+pub(super) trait Rung: Send + Sync {
+    /// Something was added to the queue with this name in names of objects.
+    fn rung(&self, stem: &str);
+
+    /// The bell works now.
+    fn listens(&self);
+}
+
+/// The bell of one process for one schema of one database.
+pub(super) struct Doorbell {
+    /// The channel: a name that no other process has.
+    pub(super) channel: String,
+    state: Mutex<DoorbellState>,
+}
+
+#[derive(Default)]
+struct DoorbellState {
+    /// The session that listens; `None`: none does.
+    listener: Option<i32>,
+    /// Counts the listeners: an earlier one has nothing to say.
+    number: u64,
+    /// Whether the thread runs.
+    runs: bool,
+    /// When to try again, after this pause.
+    again: Option<(Instant, Duration)>,
+    /// The queues of which the database knows that the process sleeps over them.
+    asleep: HashSet<String>,
+    /// When the process last asked to be woken, and when it last was.
+    asked: Option<Instant>,
+    heard: Option<Instant>,
+}
+
+impl DoorbellState {
+    /// No ring can be relied on: the sleepers' rows lead to a listener that is gone.
+    fn falls_silent(&mut self, now: Instant) {
+        let pause = self.again.map_or(PAUSES[0], |(_, pause)| (pause * 2).min(PAUSES[1]));
+        self.again = Some((now + pause, pause));
+        self.number += 1;
+        (self.listener, self.asked) = (None, None);
+        self.asleep.clear();
+    }
+
+    /// Whether the bell was silent although the process had rung it.
+    fn has_failed(&self, now: Instant) -> bool {
+        self.asked.is_some_and(|asked| now > asked + PATIENCE && self.heard.is_none_or(|heard| heard < asked))
+    }
+
+    /// The session to ask for a ring with, if the process is to ask now that it has nothing to do in these queues.
+    fn must_ask(&mut self, resting: &[&str], now: Instant) -> Option<i32> {
+        if self.has_failed(now) {
+            self.falls_silent(now);
+        }
+        let listener = self.listener?;
+        let is_news = resting.iter().any(|stem| !self.asleep.contains(*stem));
+        let is_time = self.asked.is_none_or(|asked| now >= asked + PROOF);
+        (!resting.is_empty() && (is_news || is_time)).then_some(listener)
+    }
+
+    /// It asks: from now on a row may be gone only with a ring.
+    fn asks(&mut self, resting: &[&str], now: Instant) {
+        if self.asked.is_none() || self.heard >= self.asked {
+            self.asked = Some(now);
+        }
+        self.asleep.extend(resting.iter().map(|stem| (*stem).to_owned()));
+    }
+
+    /// A ring: for a queue, or the process's own.
+    fn rung(&mut self, stem: &str, now: Instant) {
+        if stem.is_empty() {
+            self.heard = Some(now);
+            self.again = None;
+        } else {
+            self.asleep.remove(stem);
+        }
+    }
+}
+
+impl Doorbell {
+    pub(super) fn new() -> Self {
+        Self { channel: format!("readpast_{}", uuid::Uuid::now_v7().simple()), state: Mutex::default() }
+    }
+
+    /// The session to ask for a ring with, if the process is to ask now; the caller asks before it looks at the queues.
+    pub(super) fn must_ask(&self, resting: &[&str]) -> Option<i32> {
+        let (mut state, now) = (self.state.lock(), Instant::now());
+        let listener = state.must_ask(resting, now)?;
+        state.asks(resting, now);
+        Some(listener)
+    }
+
+    /// The process could not ask.
+    pub(super) fn was_not_asked(&self) {
+        self.state.lock().falls_silent(Instant::now());
+    }
+
+    /// Listens from now on, if no thread does and the last failure is long enough ago.
+    pub(super) fn listen(self: &Arc<Self>, login: &Arc<LibpqLogin>, poller: Weak<dyn Rung>) {
+        let mut state = self.state.lock();
+        if state.runs || state.again.is_some_and(|(again, _)| Instant::now() < again) {
+            return;
+        }
+        state.runs = true;
+        let (doorbell, login, number) = (Arc::clone(self), Arc::clone(login), state.number);
+        let started = threads::start("readpast-doorbell", move || {
+            let why = doorbell.run(&login, number, &poller);
+            let mut state = doorbell.state.lock();
+            state.runs = false;
+            if state.number == number {
+                let is_first = state.again.is_none();
+                state.falls_silent(Instant::now());
+                drop(state);
+                if let (Err(why), true) = (why, is_first) {
+                    log::info!("no other process can wake this one for now, so that it polls only: {why}");
+                }
+            }
+        });
+        if started.is_err() {
+            state.runs = false;
+            state.falls_silent(Instant::now());
+        }
+    }
+
+    /// Listens as long as the poller lives and the bell is this one. The error says why there is none.
+    fn run(&self, login: &LibpqLogin, number: u64, poller: &Weak<dyn Rung>) -> Result<(), String> {
+        // The end of the process waits while this thread computes: libpq comes to OpenSSL here, and again after the log-in.
+        threads::leave(threads::this_thread());
+        let bell = Bell::open(login, &self.channel)?;
+        threads::leave(threads::this_thread());
+        let mut state = self.state.lock();
+        if state.number != number {
+            return Ok(());
+        }
+        state.listener = Some(bell.listener);
+        drop(state);
+        poller.upgrade().inspect(|poller| poller.listens());
+        loop {
+            let heard = bell.heard(TICK)?;
+            let Some(poller) = poller.upgrade() else { return Ok(()) };
+            let mut state = self.state.lock();
+            if state.number != number {
+                return Ok(());
+            }
+            let now = Instant::now();
+            heard.iter().for_each(|stem| state.rung(stem, now));
+            drop(state);
+            heard.iter().filter(|stem| !stem.is_empty()).for_each(|stem| poller.rung(stem));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_asks_once_and_then_only_to_prove_the_bell() {
+        let (mut state, start) = (DoorbellState::default(), Instant::now());
+        assert_eq!(state.must_ask(&["a"], start), None, "nobody listens yet");
+        state.listener = Some(7);
+        assert_eq!(state.must_ask(&[], start), None, "it has work");
+        assert_eq!(state.must_ask(&["a"], start), Some(7));
+        state.asks(&["a"], start);
+        assert_eq!(state.must_ask(&["a"], start), None);
+        assert_eq!(state.must_ask(&["a", "b"], start), Some(7), "another queue");
+        state.rung("", start);
+        state.rung("a", start);
+        assert_eq!(state.must_ask(&["a"], start), Some(7), "who rang has taken the row");
+        state.asks(&["a"], start);
+        assert_eq!(state.must_ask(&["a"], start + PROOF), Some(7));
+    }
+
+    #[test]
+    fn a_bell_that_does_not_ring_is_not_relied_on() {
+        let (mut state, start) = (DoorbellState { listener: Some(7), ..Default::default() }, Instant::now());
+        state.asks(&["a"], start);
+        let late = start + PATIENCE + Duration::from_millis(1);
+        assert_eq!(state.must_ask(&["b"], start + PATIENCE), Some(7));
+        state.asks(&["b"], start + PATIENCE);
+        assert_eq!(
+            (state.must_ask(&["a"], late), state.listener),
+            (None, None),
+            "another question does not begin it anew"
+        );
+        assert!(state.asleep.is_empty() && state.again.is_some_and(|(again, _)| again > late));
+        state.listener = Some(8);
+        state.asks(&["a"], late);
+        state.rung("", late);
+        assert_eq!(state.must_ask(&["c"], late + PATIENCE * 2), Some(8), "it rang");
+        assert_eq!(state.again, None, "and the next failure is a first one");
+    }
+}

@@ -1,0 +1,169 @@
+//! The doorbell: who adds to a queue wakes a process that sleeps over it, by a notification of PostgreSQL. The looks of the poller are
+//! taken away in these tests, and the pauses of the threads are an hour, so that only a ring can wake one.
+
+use readpast::{Batch, Queue};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use support::limit::until;
+use support::scratch::{Scratch, changed, config};
+
+const ALONE: [(&str, &str); 2] = [("poll.interval_ms", "3600000"), ("recover.interval_ms", "3600000")];
+
+/// A thread that waits for an item, in a process that has a row among the sleepers and whose looks fail.
+fn sleeper(scratch: &Scratch, settings: &[(&str, &str)]) -> JoinHandle<Batch> {
+    let queue = scratch.open(&[&ALONE, settings].concat());
+    let sleeper = std::thread::spawn(move || queue.claim(1, Duration::from_secs(3600)).unwrap());
+    scratch.wait_for("SELECT COUNT(*) FROM readpast.queue_sleeper", "1");
+    scratch.run("ALTER FUNCTION readpast.queue_due RENAME TO queue_due_gone");
+    sleeper
+}
+
+/// Adds an item as another process would: the one that sleeps learns nothing of it but by the bell.
+fn add(scratch: &Scratch) {
+    scratch.run(r#"SELECT readpast.add_job_trx("Payload_" => 'x')"#);
+}
+
+#[test]
+fn an_enqueue_wakes_a_process_that_sleeps() {
+    let scratch = Scratch::new();
+    let sleeper = sleeper(&scratch, &[]);
+    let row = scratch.look("SELECT id FROM readpast.queue_sleeper");
+    add(&scratch);
+    let rows = format!("SELECT COUNT(*) FROM readpast.queue_sleeper WHERE id = {row}");
+    assert_eq!(scratch.look(&rows), "0", "others need not ring again");
+    assert_eq!(sleeper.join().unwrap().len(), 1);
+}
+
+#[test]
+fn a_ring_comes_with_the_commit_and_not_with_a_rollback() {
+    let scratch = Scratch::new();
+    let sleeper = sleeper(&scratch, &[]);
+    let mut session = scratch.session();
+    let rolled_back: Result<(), _> = session.transaction(|session| {
+        session.execute(r#"SELECT readpast.add_job_utx("Payload_" => 'x')"#, &[])?;
+        session.execute("SELECT 1 / 0", &[]).map(drop)
+    });
+    rolled_back.unwrap_err();
+    assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.queue_sleeper"), "1", "it sleeps on");
+    session.transaction(|session| session.execute(r#"SELECT readpast.add_job_utx("Payload_" => 'x')"#, &[])).unwrap();
+    assert_eq!(sleeper.join().unwrap().len(), 1);
+}
+
+/// An open transaction that has rung holds up no other, and no one that falls asleep.
+#[test]
+fn nobody_waits_for_an_open_transaction_that_has_rung() {
+    let scratch = Scratch::new();
+    let sleeper = sleeper(&scratch, &[]);
+    scratch
+        .session()
+        .transaction(|session| {
+            session.execute(r#"SELECT readpast.add_job_utx("Payload_" => 'x')"#, &[])?;
+            add(&scratch);
+            scratch.run("SELECT readpast.queue_sleep('[\"job\"]', 'another', pg_backend_pid())");
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(sleeper.join().unwrap().len(), 1);
+}
+
+/// Its row is in the way of no transaction whose snapshot is older than the row's end.
+#[test]
+fn a_caller_with_an_old_snapshot_adds_all_the_same() {
+    let scratch = Scratch::new();
+    let sleeper = sleeper(&scratch, &[]);
+    scratch
+        .session()
+        .transaction(|session| {
+            session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", &[])?;
+            session.execute("SELECT COUNT(*) FROM readpast.queue_sleeper", &[])?;
+            add(&scratch);
+            session.execute(r#"SELECT readpast.add_job_utx("Payload_" => 'y')"#, &[])
+        })
+        .unwrap();
+    assert_eq!(sleeper.join().unwrap().len(), 1);
+    assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job"), "2");
+}
+
+#[test]
+fn a_listener_that_is_killed_is_followed_by_another() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[("poll.interval_ms", "50")]);
+    let stop = queue.clone();
+    let sleeper = std::thread::spawn(move || queue.claim(1, Duration::from_secs(3600)));
+    let listener = "SELECT COALESCE(MAX(listener), 0) FROM readpast.queue_sleeper";
+    until("it sleeps", || scratch.look(listener) != "0");
+    let first = scratch.look(listener);
+    scratch.run(&format!("SELECT pg_terminate_backend({first})"));
+    until("another listens", || ![first.as_str(), "0"].contains(&scratch.look(listener).as_str()));
+    let channels = "SELECT COUNT(*) FROM readpast.queue_sleeper";
+    assert_eq!(scratch.look(channels), "1", "the row of the dead one is gone");
+    stop.interrupt();
+    sleeper.join().unwrap().unwrap_err();
+}
+
+#[test]
+fn rows_of_dead_processes_go_when_another_falls_asleep() {
+    let scratch = Scratch::new();
+    scratch.run("INSERT INTO readpast.queue_sleeper (queue, channel, listener) SELECT 'job', 'dead', 0 FROM generate_series(1, 9)");
+    let queue = scratch.open(&[("poll.interval_ms", "50")]);
+    let stop = queue.clone();
+    let sleeper = std::thread::spawn(move || queue.claim(1, Duration::from_secs(3600)));
+    scratch.wait_for("SELECT string_agg((listener > 0)::text, ' ') FROM readpast.queue_sleeper", "true");
+    stop.interrupt();
+    sleeper.join().unwrap().unwrap_err();
+}
+
+#[test]
+fn without_a_doorbell_the_poller_finds_it() {
+    let scratch = Scratch::new();
+    // The driver alone knows the server of a data source; "off" is for who wants no more connections.
+    let queue = scratch.open(&[("poll.doorbell", "off"), ("poll.interval_ms", "50")]);
+    let sleeper = std::thread::spawn(move || queue.claim(1, Duration::from_secs(3600)).unwrap());
+    let listeners = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'";
+    let polls = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%queue_due%' \
+                 AND query NOT LIKE '%pg_stat_activity%'";
+    scratch.wait_for(polls, "1");
+    assert_eq!(scratch.look(listeners), "0");
+    add(&scratch);
+    assert_eq!(sleeper.join().unwrap().len(), 1);
+}
+
+/// One statement for all queues of a process, and none from where nobody waits.
+#[test]
+fn one_look_serves_all_queues_of_a_process() {
+    let scratch = Scratch::new();
+    let names = ["Job", "Two", "Three"];
+    for name in &names[1..] {
+        let spec = format!(r#"{{"queue": "{name}", "columns": [{{"name": "Payload", "type": "text"}}]}}"#);
+        readpast::install(&scratch.config(&[]), Some(&readpast::QueueSpec::from_json(&spec).unwrap())).unwrap();
+    }
+    let named = [("poll.interval_ms", "50"), ("application", "looks"), ("poll.doorbell", "off")];
+    let open = |name: &str| Queue::open(&config(&changed(&scratch.connection(), &[]), &named), name).unwrap();
+    let queues: Vec<_> = names.iter().map(|name| open(name)).collect();
+    let _producer = open("Two");
+    let sleepers: Vec<_> = queues
+        .iter()
+        .cloned()
+        .map(|queue| std::thread::spawn(move || queue.claim(1, Duration::from_secs(3600)).unwrap().len()))
+        .collect();
+    // One of four handles, each of which has a connection of its own, looks for all.
+    let looks = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'looks' AND query LIKE '%queue_due%'";
+    scratch.wait_for(looks, "1");
+    for name in ["job", "two", "three"] {
+        scratch.run(&format!(r#"SELECT readpast.add_{name}_trx("Payload_" => 'x')"#));
+    }
+    assert_eq!(sleepers.into_iter().map(|sleeper| sleeper.join().unwrap()).sum::<usize>(), 3);
+}
+
+/// Nobody claims, since nothing is due, and the worker that died cannot: the look finds it.
+#[test]
+fn a_look_finds_the_items_of_a_dead_worker() {
+    let scratch = Scratch::new();
+    add(&scratch);
+    let dead = scratch.open(&[("worker", "dead")]);
+    assert_eq!(dead.claim(1, Duration::ZERO).unwrap().len(), 1);
+    let queue = scratch.open(&[("poll.interval_ms", "50"), ("recover.interval_ms", "100")]);
+    let sleeper = std::thread::spawn(move || queue.claim(1, Duration::from_secs(3600)).unwrap().len());
+    scratch.run("UPDATE readpast.job SET lease_until = started_at");
+    assert_eq!(sleeper.join().unwrap(), 1);
+}
