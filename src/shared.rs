@@ -6,6 +6,7 @@ mod interrupt;
 mod lease_renewer;
 mod of_queue;
 mod outage;
+mod pace;
 mod poll_coordinator;
 mod retry;
 
@@ -15,6 +16,7 @@ pub(crate) use self::{
     lease_renewer::{LeaseHolder, LeaseRenewer, Renewals, Renews},
     of_queue::OfQueue,
     outage::Outage,
+    pace::{Pace, SEEN_EVERY},
     poll_coordinator::PollWaiter,
     retry::Policy,
 };

@@ -32,6 +32,9 @@ pub(crate) enum CallKind {
     IsDone,
     Installed,
     Settings,
+    Actions,
+    Workers,
+    Minutes,
     /// A look for a procedure that handles items.
     Procedure,
     /// A claim, its handling by a procedure, and the settle.
@@ -40,7 +43,7 @@ pub(crate) enum CallKind {
 
 impl CallKind {
     /// All kinds, each at its number, with its name in figures.
-    pub(super) const ALL: [(Self, &'static str); 19] = [
+    pub(super) const ALL: [(Self, &'static str); 22] = [
         (Self::Claim, "claim"),
         (Self::Settle, "settle"),
         (Self::SettleAndClaim, "settle_and_claim"),
@@ -58,6 +61,9 @@ impl CallKind {
         (Self::IsDone, "is_done"),
         (Self::Installed, "installed"),
         (Self::Settings, "settings"),
+        (Self::Actions, "actions"),
+        (Self::Workers, "workers"),
+        (Self::Minutes, "minutes"),
         (Self::Procedure, "procedure"),
         (Self::Work, "work"),
     ];

@@ -13,7 +13,9 @@ use crate::item::{Lease, Outcome};
 use crate::metrics::{CallKind, Counters, Listed, Source};
 use crate::pool::{Pool, Pooled, closed};
 use crate::session::{Attached, Session};
-use crate::shared::{Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Renewals, Renews};
+use crate::shared::{
+    Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Pace, Policy, Renewals, Renews, SEEN_EVERY,
+};
 use crate::sync::Mutex;
 use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
@@ -26,6 +28,8 @@ pub(crate) struct QueueInner {
     pub(crate) shared: Arc<QueueShared>,
     /// The caller's connection, if the handle is attached to one.
     pub(crate) attached: Option<Arc<Attached>>,
+    /// The person who acts through the handle.
+    pub(crate) operator: Arc<str>,
     /// Whether the handle has taken an item since it last made sure that no item of a dead worker is left.
     pub(crate) unsure: AtomicBool,
     /// Items that their table refused, for the worker of this handle. `None`: the handle logs them.
@@ -51,6 +55,8 @@ pub(crate) struct QueueShared {
     pub(crate) process: Arc<OfQueue>,
     pub(crate) renewer: Arc<LeaseRenewer>,
     pub(crate) pacing: Pacing,
+    /// The turns of this handle's worker to report that it is there.
+    pub(crate) seen: Pace,
 }
 
 impl Deref for QueueInner {
@@ -99,12 +105,15 @@ impl QueueInner {
             process,
             renewer: Arc::default(),
             pacing: Pacing::new(config),
+            seen: Pace::after(SEEN_EVERY),
             terms: CallTerms::new(config, schema, spec, dialect, run_at)?,
         };
+        let operator = config.operator().unwrap_or(&shared.terms.worker).into();
         Ok(Self {
             interrupt,
             shared: Arc::new(shared),
             attached: None,
+            operator,
             unsure: true.into(),
             set_aside: Mutex::default(),
         })
@@ -114,7 +123,8 @@ impl QueueInner {
     pub(crate) fn share(&self, attached: Option<Arc<Attached>>) -> Self {
         let shared = Arc::clone(&self.shared);
         let interrupt = self.interrupt.share();
-        Self { interrupt, shared, attached, unsure: true.into(), set_aside: Mutex::default() }
+        let operator = Arc::clone(&self.operator);
+        Self { interrupt, shared, attached, operator, unsure: true.into(), set_aside: Mutex::default() }
     }
 
     /// Renews the leases of `holder` every `interval`, as long as it lives. `None`: the queue keeps no leases.
@@ -178,6 +188,7 @@ impl QueueShared {
         let result = self.counters.time(call, || work(&mut session));
         if result.is_ok() {
             self.outage.is_over(self.terms.queue());
+            self.report_worker(call, &mut session);
         }
         result.map_err(|error| at_fault(self.terms.dialect, call, error))
     }

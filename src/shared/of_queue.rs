@@ -1,6 +1,7 @@
 //! The state of one queue in a process, for all its handles.
 
 use super::cleaner::Cleaner;
+use super::pace::Pace;
 use super::poll_coordinator::PollCoordinator;
 use crate::sync::{Mutex, PerProcess};
 use std::collections::{HashMap, HashSet};
@@ -10,6 +11,8 @@ use std::sync::{Arc, Weak};
 pub(crate) struct OfQueue {
     pub(crate) polls: PollCoordinator,
     pub(crate) cleaner: Cleaner,
+    /// The turns to keep the figures of a minute.
+    pub(crate) minutes: Pace,
     /// Workers that have recovered their own items of an earlier life. A worker holds the lock while it does so.
     pub(crate) resumed: Mutex<HashSet<String>>,
 }

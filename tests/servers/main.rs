@@ -23,6 +23,7 @@ mod postgres_plans;
 mod procedure;
 mod procedures;
 mod readme_sql;
+mod records;
 mod refused;
 mod settings;
 mod several_values;

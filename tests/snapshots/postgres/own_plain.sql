@@ -81,18 +81,19 @@ BEGIN
     "claim_job_trx", "claimed_job", "find_job", "job", "job_due",
     "job_ended", "job_in_flight", "job_seq", "job_type", "modify_job_set_trx",
     "modify_job_set_utx", "modify_job_trx", "modify_job_utx", "next_job_apart_trx", "next_job_set_trx",
-    "next_job_trx", "next_job_utx", "purge_job_trx", "queue_backoff_fn", "queue_begin_at_fn",
-    "queue_begun", "queue_catalog", "queue_died_fn", "queue_figures", "queue_filter",
-    "queue_finite_fn", "queue_fits_fn", "queue_head_fn", "queue_is_done", "queue_is_editable_fn",
-    "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn",
-    "queue_key_fn", "queue_look", "queue_ms_fn", "queue_named_fn", "queue_note_refusal",
-    "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_recovery_turn",
-    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version", "queue_sets_fn",
-    "queue_spec", "queue_state", "queue_status", "queue_take_turn", "queue_taken_fn",
-    "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn", "queue_transition",
-    "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_watched",
-    "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job",
-    "worker_job_v"]'::json) AS n (name)
+    "next_job_trx", "next_job_utx", "purge_job_trx", "queue_action", "queue_action_ended_at",
+    "queue_action_note", "queue_action_step", "queue_backoff_fn", "queue_begin_at_fn", "queue_begun",
+    "queue_catalog", "queue_died_fn", "queue_figures", "queue_filter", "queue_finite_fn",
+    "queue_fits_fn", "queue_head_fn", "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn",
+    "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn", "queue_key_fn",
+    "queue_look", "queue_minute", "queue_minute_keep", "queue_ms_fn", "queue_named_fn",
+    "queue_note_refusal", "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery",
+    "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version",
+    "queue_sets_fn", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
+    "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
+    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
+    "queue_watched", "queue_worker", "queue_worker_seen", "recover_job_trx", "redrive_job_set_trx",
+    "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -279,6 +280,32 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
     doing text NOT NULL, /* claim or recover */
     reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL,
     since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
+);
+
+/*
+The record of operators' actions: redrives, purges, cancels, pauses, settings. An action on many items goes on from its row: place is
+the last key that is done, and the holder of the row's lease runs it. A row goes 90 days after the action's end.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_action" (
+    action_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    queue text NOT NULL, verb text NOT NULL, who text NOT NULL, login text NOT NULL, filter text NULL,
+    state text NOT NULL, /* Running, Cancelling, Done, Cancelled or Failed */
+    begun_at timestamptz NOT NULL, ended_at timestamptz NULL, expected bigint NULL, done bigint NOT NULL, refused bigint NOT NULL,
+    place text NULL, result text NULL, owner text NULL, lease_until timestamptz NULL
+);
+
+CREATE INDEX IF NOT EXISTS queue_action_ended_at ON "readpast"."queue_action" (ended_at);
+
+/* The workers of each queue, idle ones too: each reports every half minute. A row goes a week after the last report. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_worker" (
+    queue text NOT NULL, worker text NOT NULL, host text NOT NULL, process bigint NOT NULL, version text NOT NULL,
+    started_at timestamptz NOT NULL, seen_at timestamptz NOT NULL, PRIMARY KEY (queue, worker)
+);
+
+/* Figures of each queue, one row a minute, for a day: taken by one of all who could. A row without figures: somebody is at it. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_minute" (
+    queue text NOT NULL, at timestamptz NOT NULL, due bigint NULL, oldest_ms bigint NULL, in_flight bigint NULL, failed bigint NULL,
+    ended bigint NULL, PRIMARY KEY (queue, at)
 );
 
 /* The values of an item that a look at a queue reads (watch_<queue>). */
@@ -1373,6 +1400,178 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_is_done"(uuid) FROM public;
+
+/*
+Records an action of an operator and returns its number: one that has ended or, with the state Running, one on many items, which
+its caller or another process runs by queue_action_step. Records of actions that ended 90 days ago go, a few with each call.
+Table access order: queue_action.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_action_note"(
+    queue_ text, verb_ text, who_ text, filter_ text, state_ text, expected_ bigint, done_ bigint, refused_ bigint, result_ text
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    number_ bigint;
+BEGIN
+    IF state_ NOT IN ('Running', 'Done', 'Failed') THEN
+        RAISE EXCEPTION 'queue_action_note: state_ must be Running, Done or Failed' USING ERRCODE = 'RP021';
+    END IF;
+    IF state_ = 'Running' THEN
+        IF NOT COALESCE(
+            HAS_FUNCTION_PRIVILEGE(
+                session_user, TO_REGPROCEDURE('"readpast".' || QUOTE_IDENT('redrive_' || queue_ || '_set_trx') || '(uuid, json)'), 'EXECUTE'
+            ), FALSE
+        )
+        THEN
+            RAISE EXCEPTION 'queue_action_note: permission denied: this login may not redrive items of %', queue_ USING ERRCODE = 'RP015';
+        END IF;
+    END IF;
+
+    DELETE FROM "readpast"."queue_action" AS a
+    WHERE
+        a.action_id IN (
+            SELECT o.action_id FROM "readpast"."queue_action" AS o
+            WHERE o.ended_at < now_ - interval '90 days'
+            ORDER BY o.ended_at
+            LIMIT 100
+            FOR UPDATE SKIP LOCKED
+        );
+
+    INSERT INTO "readpast"."queue_action" AS a (queue, verb, who, login, filter, state, begun_at, ended_at, expected, done, refused, result)
+    VALUES (
+        queue_, verb_, LEFT(who_, 200), session_user, filter_, state_, now_, CASE WHEN state_ <> 'Running' THEN now_ END,
+        expected_, done_, refused_, LEFT(result_, 4000)
+    )
+    RETURNING a.action_id INTO number_;
+    RETURN number_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_action_note"(text, text, text, text, text, bigint, bigint, bigint, text) FROM public;
+
+/*
+Moves an action on many items on: adds what its holder has done since the last call, keeps the place, extends the lease, and ends the
+action with state_ Done, Cancelled or Failed. The first call takes an action that nobody holds. Without an owner_ it asks for a cancel,
+which the holder learns by the answer; an action that nobody holds is Cancelled at once. Returns the state, or NULL where the action
+has ended or another process holds it.
+Table access order: queue_action.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_action_step"(
+    action_id_ bigint, owner_ text, lease_ms_ integer, done_ bigint, refused_ bigint, place_ text, state_ text, result_ text
+) RETURNS text
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    queue_ text;
+    found_ text;
+BEGIN
+    SELECT a.queue INTO queue_ FROM "readpast"."queue_action" AS a WHERE a.action_id = action_id_;
+    IF NOT COALESCE(
+        HAS_FUNCTION_PRIVILEGE(
+            session_user, TO_REGPROCEDURE('"readpast".' || QUOTE_IDENT('redrive_' || queue_ || '_set_trx') || '(uuid, json)'), 'EXECUTE'
+        ), FALSE
+    )
+    THEN
+        RAISE EXCEPTION 'queue_action_step: permission denied: this login may not redrive items of %', queue_ USING ERRCODE = 'RP015';
+    END IF;
+
+    UPDATE "readpast"."queue_action" AS a
+    SET
+        state = COALESCE(
+            state_, CASE WHEN owner_ IS NOT NULL THEN a.state WHEN a.lease_until > now_ THEN 'Cancelling' ELSE 'Cancelled' END
+        ),
+        done = a.done + COALESCE(done_, 0), refused = a.refused + COALESCE(refused_, 0), place = COALESCE(place_, a.place),
+        result = COALESCE(LEFT(result_, 4000), a.result), owner = COALESCE(owner_, a.owner),
+        lease_until = CASE WHEN owner_ IS NULL THEN a.lease_until ELSE now_ + lease_ms_ * interval '1 ms' END,
+        ended_at = CASE
+            WHEN state_ IS NOT NULL OR (owner_ IS NULL AND (a.lease_until > now_) IS NOT TRUE) THEN now_
+        END
+    WHERE a.action_id = action_id_ AND a.ended_at IS NULL AND (owner_ IS NULL OR a.owner = owner_ OR (a.lease_until > now_) IS NOT TRUE)
+    RETURNING a.state INTO found_;
+    RETURN found_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_action_step"(bigint, text, integer, bigint, bigint, text, text, text) FROM public;
+
+/*
+A worker reports that it is there, when it begins and then every half minute. Another process of the same name begins anew. Rows of
+workers that have not reported for a week go when another begins.
+Table access order: queue_worker.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_worker_seen"(
+    queue_ text, worker_ text, host_ text, process_ bigint, version_ text
+) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    UPDATE "readpast"."queue_worker" AS w
+    SET seen_at = now_
+    WHERE w.queue = queue_ AND w.worker = worker_ AND w.host = host_ AND w.process = process_ AND w.version = version_;
+    IF FOUND THEN RETURN;
+    END IF;
+
+    DELETE FROM "readpast"."queue_worker" AS w
+    WHERE
+        w.queue = queue_ AND w.worker IN (
+            SELECT o.worker FROM "readpast"."queue_worker" AS o
+            WHERE o.queue = queue_ AND o.seen_at < now_ - interval '7 days'
+            LIMIT 1000
+            FOR UPDATE SKIP LOCKED
+        );
+
+    INSERT INTO "readpast"."queue_worker" AS w (queue, worker, host, process, version, started_at, seen_at)
+    VALUES (queue_, worker_, host_, process_, version_, now_, now_)
+    ON CONFLICT (queue, worker) DO UPDATE
+    SET host = excluded.host, process = excluded.process, version = excluded.version, started_at = now_, seen_at = now_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_worker_seen"(text, text, text, bigint, text) FROM public;
+
+/*
+The figures of this minute. Without due_ it asks for the turn to take them: TRUE for one of all who ask in a minute, who then calls
+this with the figures. Minutes before yesterday go.
+Table access order: queue_minute.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_minute_keep"(
+    queue_ text, due_ bigint, oldest_ms_ bigint, in_flight_ bigint, failed_ bigint, ended_ bigint
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    at_ CONSTANT timestamptz := DATE_TRUNC('minute', clock_timestamp());
+BEGIN
+    IF due_ IS NOT NULL THEN
+        UPDATE "readpast"."queue_minute" AS m
+        SET due = due_, oldest_ms = oldest_ms_, in_flight = in_flight_, failed = failed_, ended = ended_
+        WHERE
+            m.queue = queue_ AND m.due IS NULL
+            AND m.at = (SELECT MAX(n.at) FROM "readpast"."queue_minute" AS n WHERE n.queue = queue_ AND n.at > at_ - interval '2 minutes');
+        RETURN FOUND;
+    END IF;
+    IF EXISTS (SELECT 1 FROM "readpast"."queue_minute" AS m WHERE m.queue = queue_ AND m.at = at_) THEN RETURN FALSE;
+    END IF;
+
+    INSERT INTO "readpast"."queue_minute" AS m (queue, at) VALUES (queue_, at_) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN RETURN FALSE;
+    END IF;
+    DELETE FROM "readpast"."queue_minute" AS m WHERE m.queue = queue_ AND m.at < at_ - interval '25 hours';
+    RETURN TRUE;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_minute_keep"(text, bigint, bigint, bigint, bigint, bigint) FROM public;
 
 /* job: the items. A row is both a domain record and a work item. */
 DO $$
