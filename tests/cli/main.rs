@@ -23,6 +23,8 @@ mod plugin;
 mod procedure;
 mod readme;
 #[cfg(feature = "serve")]
+mod recording;
+#[cfg(feature = "serve")]
 mod serving;
 mod shell;
 mod signals;
