@@ -185,10 +185,16 @@ impl QueueShared {
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
         let mut session = session.inspect_err(|error| self.counters.failed(error.kind()))?;
+        // A call that hangs holds up no item then: none is claimed yet, and the leases are renewed.
+        if matches!(call, CallKind::Claim | CallKind::SettleAndClaim | CallKind::Work) {
+            self.report_worker(&mut session);
+        }
         let result = self.counters.time(call, || work(&mut session));
         if result.is_ok() {
             self.outage.is_over(self.terms.queue());
-            self.report_worker(call, &mut session);
+            if call == CallKind::Renew {
+                self.report_worker(&mut session);
+            }
         }
         result.map_err(|error| at_fault(self.terms.dialect, call, error))
     }

@@ -109,10 +109,9 @@ impl QueueInner {
 }
 
 impl QueueShared {
-    /// Reports that this handle's worker is there, behind a call that only workers make, when it is time. It can wait: the call is done.
-    pub(super) fn report_worker(&self, call: CallKind, session: &mut Session) {
-        let works = matches!(call, CallKind::Claim | CallKind::SettleAndClaim | CallKind::Renew | CallKind::Work);
-        if !works || self.backend.own().is_none() || !self.seen.take(SEEN_EVERY) {
+    /// Reports that this handle's worker is there, beside a call that only workers make, when it is time. A failure is not the call's.
+    pub(super) fn report_worker(&self, session: &mut Session) {
+        if self.backend.own().is_none() || !self.seen.take(SEEN_EVERY) {
             return;
         }
         if let Err(error) = calls::seen(session, &self.terms, &host_name()) {

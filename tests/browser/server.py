@@ -49,9 +49,10 @@ class Server:
         self.enqueue(range(40, 43))
         # An operation without an item, and figures of a day.
         self.run("resume", "Mail", "--all")
+        wave = "40 + 35 * sin(g / 120.0), 9000 + 8000 * sin(g / 120.0), 4, (1430 - g) / 400, 30 + 20 * cos(g / 200.0)"
         self.sql(
             "INSERT INTO readpast.queue_minute (queue, at, due, oldest_ms, in_flight, failed, ended)"
-            " SELECT 'mail', date_trunc('minute', clock_timestamp()) - g * interval '1 minute', g % 300, g * 100, g % 7, g % 11, g % 50"
+            f" SELECT 'mail', date_trunc('minute', clock_timestamp()) - g * interval '1 minute', {wave}"
             " FROM generate_series(1, 1430) AS g"
         )
         self.url = self.start("127.0.0.1:0")
@@ -81,7 +82,8 @@ class Server:
         named = {"server": "host", "port": "port", "database": "dbname", "uid": "user", "pwd": "password"}
         parts = [part.split("=", 1) for part in os.environ["READPAST_CONNECTION"].split(";") if "=" in part]
         place = " ".join(f"{named[name.lower()]}={value}" for name, value in parts if name.lower() in named)
-        subprocess.run(["psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname", place, "--command", statement], check=True)
+        psql = ["psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname", place, "--command", statement]
+        subprocess.run(psql, check=True)
 
     def enqueue(self, numbers: range) -> None:
         items = [{"Recipient": f"ann{n}@example.org", "Body": HOSTILE, "N": n, "Tags": {"campaign": "spring", "parts": [n, HOSTILE]}} for n in numbers]
