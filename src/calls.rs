@@ -13,6 +13,7 @@ mod kind_filter;
 mod lost;
 mod operation;
 mod purge;
+mod record;
 mod recover;
 mod redrive;
 mod refused;
@@ -36,6 +37,7 @@ pub(crate) use self::{
     lost::Tries,
     operation::{Attempts, Operation, in_parts, is_done},
     purge::{purge, retain},
+    record::{ActionStep, NewAction, actions, keep_minute, minutes, note, open as open_actions, seen, step, workers},
     recover::{GIVEN_BACK, RECOVER_NOW, RECOVER_OWN, Recovered, recover},
     redrive::redrive,
     refused::RefusedItem,

@@ -10,7 +10,8 @@ pub(crate) use self::connection::driver_named;
 pub(crate) use self::doorbell::LibpqLogin;
 pub(crate) use self::secrets::redact;
 pub(crate) use self::settings::{MAX_KINDS, WORKER_NAME_CHARS};
-pub use self::settings::{SETTINGS, Setting, SettingKind};
+
+pub use self::settings::{SETTINGS, Setting, SettingKind, host_name};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
@@ -85,6 +86,11 @@ impl Config {
             "" => settings::unique_worker(),
             name => name.to_owned(),
         }
+    }
+
+    /// The person behind a handle, if it was given.
+    pub(crate) fn operator(&self) -> Option<&str> {
+        Some(self.text("operator")).filter(|name| !name.is_empty())
     }
 
     /// Whether the worker was given a name: only such a name comes back after a restart.

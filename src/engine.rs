@@ -120,6 +120,8 @@ impl Engine {
             Ok(renewals) => *shared.renewals.lock() = renewals,
             Err(error) => return Err(self.fail(error)),
         }
+        // It is in the registry from its first call on.
+        shared.queue.inner().seen.hurry();
         // The figures list the worker until its last fetcher ends.
         let listed = Arc::new(Listed::new(&shared.queue.inner().counters, Arc::clone(shared) as Arc<dyn Source>));
         for number in 1..=shared.queue.inner().pacing.fetchers {

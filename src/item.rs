@@ -9,7 +9,9 @@ mod json;
 mod lease;
 mod made;
 mod new_item;
+mod operator;
 mod rates;
+mod record;
 mod rows;
 mod settlement;
 mod span;
@@ -33,7 +35,9 @@ pub use self::{
     filter::{Filter, ItemRef},
     lease::Lease,
     new_item::{NewItem, Receipt},
+    operator::OperatorVerb,
     rates::OfType,
+    record::{Minute, OperatorAction, RegisteredWorker},
     rows::{Cell, Column, ColumnType, Rows, Value},
     settlement::{Action, Settlement},
     span::{span_text, utc_ms},
@@ -46,6 +50,7 @@ pub use self::{
     why::{Standing, Why},
 };
 
+pub(crate) use self::record::{text_of_us, time_of_ms};
 pub(crate) use self::rows::{Undeliverable, UndeliverableReason};
 pub(crate) use self::span::{NEVER_MS, far_utc_ms};
 pub(crate) use self::trace::{MOST_STATE, PARENT, Trace};

@@ -177,7 +177,9 @@ impl<'a> Target<'a> {
 
     /// The objects that every install makes anew: the functions that classify a status, and the catalog.
     pub(crate) fn functions(self) -> Result<Vec<Object>> {
-        self.objects("schema/functions.sql", context! { longest_ms => MAX_DELAY_MS })
+        let mut objects = self.objects("schema/functions.sql", context! { longest_ms => MAX_DELAY_MS })?;
+        objects.extend(self.objects("schema/action.sql", context! {})?);
+        Ok(objects)
     }
 
     fn shared(self) -> Result<Vec<Object>> {

@@ -10,6 +10,7 @@ mod outage;
 mod pace;
 mod poll_coordinator;
 mod poller;
+mod regularly;
 mod retry;
 mod turns;
 
@@ -21,5 +22,6 @@ pub(crate) use self::{
     outage::Outage,
     poll_coordinator::{PollWaiter, before_recovery},
     poller::{AsksDue, Poller},
+    regularly::{Regularly, SEEN_EVERY},
     retry::Policy,
 };

@@ -2,8 +2,8 @@
 
 use crate::global::Global;
 use crate::{
-    adopt, check, completions, discover, doctor, drop, enqueue, exit, install, list, purge, recover, render, settings,
-    show, stats, steer, stress, top, why, work,
+    adopt, check, completions, discover, doctor, drop, enqueue, exit, install, list, operations, purge, recover,
+    render, settings, show, stats, steer, stress, top, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -109,6 +109,7 @@ Examples:
   readpast redrive Notification --state Failed,Cancelled --after 2026-11-21T00:00:00Z")]
     Redrive(steer::Args),
     Purge(purge::Args),
+    Operations(operations::Args),
     Recover(recover::Args),
     Settings(settings::Args),
     Completions(completions::Args),

@@ -1,7 +1,7 @@
 //! Reasons why a queue needs a person, in the order of urgency.
 
 use crate::format::{count, plain};
-use readpast::item::span_text;
+use readpast::item::{RegisteredWorker, span_text};
 use readpast::{ItemState, Watched};
 use serde_json::{Value, json};
 
@@ -48,12 +48,12 @@ impl Concern {
 }
 
 /// The reasons of a queue, the most pressing first; none where all is well. `trouble` is why there are no new figures.
-pub fn of(trouble: Option<&str>, latest: Option<&Watched>) -> Vec<Concern> {
+pub fn of(trouble: Option<&str>, latest: Option<&Watched>, workers: &[RegisteredWorker]) -> Vec<Concern> {
     let mut found = Vec::new();
     if let Some(trouble) = trouble {
         found.push(Concern { kind: Kind::NoFigures, text: format!("no new figures: {}", plain(trouble)) });
     }
-    found.extend(latest.into_iter().flat_map(of_figures));
+    found.extend(latest.into_iter().flat_map(|watched| of_figures(watched, workers)));
     found
 }
 
@@ -62,13 +62,14 @@ pub fn status(concerns: &[Concern]) -> &'static str {
     if concerns.is_empty() { "OK" } else { "Attention" }
 }
 
-fn of_figures(watched: &Watched) -> Vec<Concern> {
+fn of_figures(watched: &Watched, workers: &[RegisteredWorker]) -> Vec<Concern> {
     let stats = &watched.stats;
     let mut found = Vec::new();
     let mut add = |kind, text| found.push(Concern { kind, text });
     match stats.oldest_due_ms.filter(|_| stats.due > 0) {
         Some(ms) if stats.claimed == 0 && ms > UNATTENDED_MS => {
-            add(Kind::NoWorkers, format!("items are due for {} and no worker holds any", span_text(ms)));
+            let there = attendance(workers);
+            add(Kind::NoWorkers, format!("items are due for {} and no worker holds any{there}", span_text(ms)));
         }
         Some(ms) if ms > LATE_MS => add(Kind::Late, format!("an item has been due for {}", span_text(ms))),
         _ => {}
@@ -88,12 +89,34 @@ fn of_figures(watched: &Watched) -> Vec<Concern> {
     found
 }
 
+/// A worker that has not reported for longer is not there: it reports every 30 seconds.
+const GONE_MS: i64 = 90_000;
+
+/// Whether a worker of the registry is there.
+pub fn is_there(worker: &RegisteredWorker) -> bool {
+    worker.seen_ms < GONE_MS
+}
+
+/// The registry in words, behind "no worker holds any".
+fn attendance(workers: &[RegisteredWorker]) -> String {
+    let there = workers.iter().filter(|worker| is_there(worker)).count();
+    match (there, workers.first()) {
+        (0, None) => String::new(),
+        (0, Some(last)) => {
+            let minute = last.seen_at.get(..16).unwrap_or_default().replace('T', " ");
+            format!("; none has been there since {minute} UTC")
+        }
+        (1, _) => "; one is there".to_owned(),
+        (there, _) => format!("; {there} are there"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn texts(watched: &Watched) -> Vec<String> {
-        of_figures(watched).into_iter().map(|concern| concern.text).collect()
+        of_figures(watched, &[]).into_iter().map(|concern| concern.text).collect()
     }
 
     #[test]
@@ -109,11 +132,32 @@ mod tests {
     }
 
     #[test]
+    fn the_registry_shows_since_when_nobody_is_there() {
+        let mut watched = Watched::default();
+        (watched.stats.due, watched.stats.oldest_due_ms) = (1, Some(61_000));
+        let worker = |seen_ms| RegisteredWorker {
+            worker: "w".to_owned(),
+            host: "h".to_owned(),
+            process: 1,
+            version: "1".to_owned(),
+            started_at: "2026-11-28T01:00:00.0000000".to_owned(),
+            seen_at: "2026-11-28T02:14:30.0000000".to_owned(),
+            seen_ms,
+        };
+        let text = |workers: &[RegisteredWorker]| of_figures(&watched, workers).remove(0).text;
+        assert!(
+            text(&[worker(90_000)]).ends_with("no worker holds any; none has been there since 2026-11-28 02:14 UTC")
+        );
+        assert!(text(&[worker(1), worker(90_000)]).ends_with("; one is there"));
+        assert!(text(&[worker(1), worker(2)]).ends_with("; 2 are there"));
+    }
+
+    #[test]
     fn the_most_pressing_reason_comes_first() {
         let mut watched = Watched::default();
         (watched.stats.counts[3], watched.stats.expired) = (2, 3);
         (watched.stats.due, watched.stats.oldest_due_ms) = (1, Some(61_000));
-        let kinds: Vec<_> = of_figures(&watched).into_iter().map(|concern| concern.kind).collect();
+        let kinds: Vec<_> = of_figures(&watched, &[]).into_iter().map(|concern| concern.kind).collect();
         assert_eq!(kinds, [Kind::NoWorkers, Kind::Expired, Kind::Failed]);
     }
 }

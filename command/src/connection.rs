@@ -23,6 +23,7 @@ pub const CONFIG: &str =
 pub fn config(global: &Global, patience: &str) -> Result<Config> {
     let mut config = Config::new();
     config.set("retry.budget_ms", patience)?;
+    config.set("operator", &person())?;
     let given = connection(global)?;
     // The file's connection does not count then.
     let mut connected = settings(&mut config, global, given.is_none())?;
@@ -74,6 +75,15 @@ fn settings(config: &mut Config, global: &Global, connects: bool) -> Result<bool
         config.set(key, value)?;
     }
     Ok(connected)
+}
+
+/// The user and the machine, for the record of what operators do.
+fn person() -> String {
+    let user = ["USER", "USERNAME", "LOGNAME"]
+        .into_iter()
+        .find_map(|name| env::var(name).ok().filter(|user| !user.is_empty()));
+    let person = format!("{}@{}", user.as_deref().unwrap_or("somebody"), readpast::config::host_name());
+    person.chars().filter(|c| !c.is_control()).take(128).collect()
 }
 
 /// The connection string from the command line or the environment.

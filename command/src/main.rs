@@ -23,6 +23,7 @@ mod global;
 mod install;
 mod list;
 mod log;
+mod operations;
 mod output;
 mod passthrough;
 mod printable;
@@ -56,8 +57,8 @@ use cli::{Cli, Command};
 use exit::Exit;
 use failure::Result;
 use output::Output;
+use readpast::OperatorVerb as Verb;
 use std::process::ExitCode;
-use steer::Verb;
 
 fn main() -> ExitCode {
     let cli = match cli::command().try_get_matches().and_then(|given| Cli::from_arg_matches(&given)) {
@@ -105,6 +106,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Resume(args) => steer::run(Verb::Resume, &global, &args, &out),
         Command::Redrive(args) => steer::run(Verb::Redrive, &global, &args, &out),
         Command::Purge(args) => purge::run(&global, &args, &out),
+        Command::Operations(args) => operations::run(&global, &args, &out),
         Command::Recover(args) => recover::run(&global, &args, &out),
         Command::Completions(args) => completions::run(Cli::command(), &args, &out),
     };

@@ -1,21 +1,20 @@
 //! `readpast purge`.
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Result, usage};
+use crate::failure::{Result, usage};
 use crate::filter::{self, FilterArgs, Pages};
 use crate::global::Global;
+use crate::operations;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::signals::Stop;
-use readpast::ItemState;
-use readpast::queue::MAX_ITEMS;
+use readpast::OperatorVerb;
 use serde_json::json;
 
 /// Deletes finished items, in bounded batches
 ///
 /// By default items that are Completed, PartiallyCompleted, Cancelled or Terminated; Failed items only with --status, and
-/// unfinished ones never. Each batch is a transaction of its own: workers go on meanwhile, and after an interrupt the deleted items
-/// stay deleted.
+/// unfinished ones never. It is an operation (`readpast operations`): some hundred items a transaction, and workers go on
+/// meanwhile.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,9 +26,6 @@ pub struct Args {
     /// Shows how many items it would delete, and deletes none
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// Items per batch
-    #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
-    batch: u32,
     #[command(flatten)]
     filter: FilterArgs,
     /// All finished items; required without a filter
@@ -37,24 +33,24 @@ pub struct Args {
     all: bool,
 }
 
-const FINISHED: [ItemState; 4] =
-    [ItemState::Completed, ItemState::PartiallyCompleted, ItemState::Cancelled, ItemState::Terminated];
+/// Items of one look.
+const PAGE: u32 = 500;
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if args.filter.is_open() && !args.all {
         return Err(usage("no items are named; give --older-than or another filter, or --all"));
     }
-    let mut filter = args.filter.filter(&FINISHED)?;
+    let mut filter = args.filter.filter(OperatorVerb::Purge.states())?;
     if filter.states.is_empty() {
         // By key, too, only finished items.
-        filter.states = FINISHED.to_vec();
+        filter.states = OperatorVerb::Purge.states().to_vec();
     }
     let queue = filter::open(global, &args.queue)?;
     let filter = filter::named(&queue, filter)?;
-    let progress = Progress::start(None, global.quiet);
     if args.dry_run {
+        let progress = Progress::start(None, global.quiet);
         let mut total = 0;
-        for page in Pages::of(&queue, &filter, args.batch) {
+        for page in Pages::of(&queue, &filter, PAGE) {
             total += page?.len() as u64;
             progress.done(total);
         }
@@ -62,20 +58,6 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         out.answer(|| format!("would be purged: {total}"), || json!({"dry_run": true, "purged": total}))?;
         return Ok(Exit::Done);
     }
-    let stop = Stop::listen()?;
-    let mut total = 0;
-    loop {
-        let purged = queue.purge(&filter, args.batch)?;
-        total += purged;
-        progress.done(total);
-        if purged == 0 {
-            break;
-        }
-        if let Some(signal) = stop.signal() {
-            return Err(Failure::Partly(format!("interrupted; purged: {total}"), Exit::Signal(signal)));
-        }
-    }
-    progress.finish();
-    out.answer(|| format!("purged: {total}"), || json!({"purged": total}))?;
-    Ok(Exit::Done)
+    let number = queue.begin_action(OperatorVerb::Purge, &filter, None)?;
+    operations::perform(&queue, number, global.quiet, out)
 }

@@ -38,6 +38,11 @@ impl Registry {
         self.samplers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether a queue of this name may be shown: also one that is gone.
+    pub fn shows(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+
     pub fn find(&self, name: &str) -> Option<Arc<Sampler>> {
         self.all().into_iter().find(|sampler| sampler.queue.name() == name)
     }

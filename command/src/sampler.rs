@@ -3,7 +3,7 @@
 
 use crate::failure::Result;
 use readpast::config::Config;
-use readpast::item::Trend;
+use readpast::item::{Minute, RegisteredWorker, Trend};
 use readpast::{Queue, Watched};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,16 @@ struct Known {
     /// Why the last look failed.
     trouble: Option<String>,
     failures: u64,
+    /// The workers of the registry, and when they were read.
+    workers: Option<(Instant, Arc<Vec<RegisteredWorker>>)>,
+    /// The minutes of a day, and when the last ones were read.
+    day: Option<(Instant, Arc<Vec<Minute>>)>,
 }
+
+/// How often the registry is read, and how often the last minutes.
+const WORKERS_EVERY: Duration = Duration::from_secs(10);
+const MINUTES_EVERY: Duration = Duration::from_secs(30);
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// Figures, and when they were taken.
 pub struct Sample {
@@ -42,6 +51,10 @@ pub struct History {
     pub samples: Vec<Arc<Sample>>,
     pub trouble: Option<String>,
     pub failures: u64,
+    /// The workers that have reported within a week, those that did so last first; none where they cannot be read.
+    pub workers: Arc<Vec<RegisteredWorker>>,
+    /// The minutes of the last day, as far as they were kept.
+    pub day: Arc<Vec<Minute>>,
 }
 
 impl Sampler {
@@ -64,6 +77,8 @@ impl Sampler {
             samples: known.samples.iter().cloned().collect(),
             trouble: known.trouble.clone(),
             failures: known.failures,
+            workers: known.workers.as_ref().map(|(_, workers)| Arc::clone(workers)).unwrap_or_default(),
+            day: known.day.as_ref().map(|(_, day)| Arc::clone(day)).unwrap_or_default(),
         }
     }
 
@@ -81,6 +96,10 @@ impl Sampler {
     pub fn sample(&self, most: u32) {
         let begun = Instant::now();
         let found = self.queue.watch(most);
+        let took = begun.elapsed();
+        if let Ok(watched) = &found {
+            self.read_records(watched);
+        }
         let mut known = self.lock();
         match found {
             Ok(watched) => {
@@ -88,7 +107,7 @@ impl Sampler {
                 if known.samples.len() == KEPT {
                     known.samples.pop_front();
                 }
-                known.samples.push_back(Arc::new(Sample { watched, at: SystemTime::now(), took: begun.elapsed() }));
+                known.samples.push_back(Arc::new(Sample { watched, at: SystemTime::now(), took }));
             }
             Err(error) => {
                 let text = error.to_string();
@@ -99,6 +118,30 @@ impl Sampler {
                 known.trouble = Some(text);
                 known.failures += 1;
             }
+        }
+    }
+
+    /// Keeps the figures of this minute, if no other process has, and reads the registry and the minutes when it is time. A login that
+    /// may not has none.
+    fn read_records(&self, watched: &Watched) {
+        let queue = &self.queue;
+        let _ = queue.keep_minute(watched);
+        let (workers, day) = {
+            let known = self.lock();
+            (known.workers.clone(), known.day.clone())
+        };
+        let is_due = |read: Option<Instant>, every| read.is_none_or(|read| read.elapsed() >= every);
+        if is_due(workers.as_ref().map(|(read, _)| *read), WORKERS_EVERY) {
+            let found = queue.workers().unwrap_or_default();
+            self.lock().workers = Some((Instant::now(), Arc::new(found)));
+        }
+        if is_due(day.as_ref().map(|(read, _)| *read), MINUTES_EVERY) {
+            let mut minutes = day.map(|(_, minutes)| minutes.to_vec()).unwrap_or_default();
+            let yesterday = SystemTime::now().checked_sub(DAY).unwrap_or(SystemTime::UNIX_EPOCH);
+            minutes.retain(|minute| minute.at > yesterday);
+            let since = minutes.last().map_or(yesterday, |minute| minute.at);
+            minutes.extend(queue.minutes(since).unwrap_or_default());
+            self.lock().day = Some((Instant::now(), Arc::new(minutes)));
         }
     }
 

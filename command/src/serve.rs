@@ -5,6 +5,7 @@ mod alert;
 mod answer;
 mod auth;
 mod chart;
+mod day;
 mod doctor;
 mod encoding;
 mod environment;
@@ -16,12 +17,15 @@ mod items;
 mod life;
 mod listen;
 mod metrics;
+mod operations;
 mod overview;
 mod paced;
 mod pages;
 mod queue;
 mod request;
+mod right;
 mod routes;
+mod runner;
 mod search;
 mod slots;
 mod times;
@@ -36,6 +40,8 @@ use crate::secret_file::SecretFile;
 use crate::signals::Stop;
 use crate::{connection, duration};
 use auth::{Access, Auth};
+use request::Request;
+use right::Right;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,15 +66,22 @@ pub struct Args {
     /// A host name that browsers may use, besides localhost and addresses; may be given again
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// A file with the token that clients must send: as the password of a browser's log-in, or as a bearer token
+    /// A file with the token that clients must send: as the password of a browser's log-in, or as a bearer token. Several tokens stand
+    /// in a line each, and before each may stand what it is good for: `read`, `operate`, or `purge`, which is all
     #[arg(long, value_name = "FILE", conflicts_with = "trust_header")]
     token_file: Option<PathBuf>,
     /// The header in which a reverse proxy names the user; requests without it are refused. The proxy must drop it from clients
     #[arg(long, value_name = "HEADER")]
     trust_header: Option<String>,
-    /// Lets viewers redrive, retry, cancel, pause and resume items, as far as this command's login may
+    /// The header in which that proxy says what the user may: read, operate or purge; without it a user only reads
+    #[arg(long, value_name = "HEADER", requires = "trust_header")]
+    right_header: Option<String>,
+    /// Lets viewers redrive, retry, cancel, pause and resume items, as far as this command's login may, and goes on with operations whose process has gone
     #[arg(long)]
     allow_actions: bool,
+    /// Lets viewers delete ended items, too
+    #[arg(long, requires = "allow_actions")]
+    allow_purge: bool,
     /// The name of the environment in the head of each page. In `production`, `prod` and `live` an action needs the queue's name typed
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
@@ -95,6 +108,17 @@ pub struct Args {
 /// The most time that one look into the database may take: who waits for a page does not wait longer.
 const LONGEST_CALL: &str = "15000";
 
+impl App {
+    /// Whether a client may do it here: nothing without --allow-actions, no purge without --allow-purge, and what its own right is.
+    fn may(&self, request: &Request, right: Right) -> bool {
+        let most = if self.purges { Right::Purge } else { Right::Operate };
+        right == Right::Read || (self.acts && right <= request.right.min(most))
+    }
+}
+
+/// The longest wait for the steps of operations at the end.
+const LONGEST_END: Duration = Duration::from_secs(10);
+
 /// All that the answers are made from.
 struct App {
     auth: Auth,
@@ -102,8 +126,11 @@ struct App {
     pages: pages::Pages,
     schema: String,
     environment: environment::Environment,
-    /// Whether items may be changed.
+    /// Whether items may be changed, and ended ones be deleted.
     acts: bool,
+    purges: bool,
+    /// The actions on many items that this process does.
+    runner: runner::Runner,
     hides_payload: bool,
     every: Duration,
     most: u32,
@@ -123,6 +150,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let schema = config.schema()?.as_str().to_owned();
     let queues = Registry::open(config, &args.queues, note)?;
     let count = queues.all().len();
+    let stop = Stop::listen()?;
     let app = App {
         auth: Auth::new(access, args.hosts.clone())?,
         queues: Arc::new(queues),
@@ -130,38 +158,60 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         schema,
         environment: environment::Environment::new(args.environment.as_deref(), args.color),
         acts: args.allow_actions,
+        purges: args.allow_purge,
+        runner: runner::Runner::new(stop.clone()),
         hides_payload: args.hide_payload,
         every: args.every,
         most: args.most,
     };
     let rules = args.alerts.as_ref().map(|path| alert::Rules::read(global, path)).transpose()?;
-    let stop = Stop::listen()?;
-    let signal = listen::serve(Arc::new(app), rules, args.listen, &stop, |address| {
+    let app = Arc::new(app);
+    let signal = listen::serve(Arc::clone(&app), rules, args.listen, &stop, |address| {
         note(&format!("http://{address}/ shows {count} queues"));
         out.answer(|| format!("listening on {address}"), || serde_json::json!({"listening": address.to_string()}))?;
         out.flush()
     })?;
+    // An operation goes on in another process after its present step.
+    app.runner.finish(LONGEST_END);
     Ok(Exit::Signal(signal))
 }
 
 /// Clients that are admitted.
 fn access(global: &Global, args: &Args) -> Result<Access> {
     if let Some(header) = &args.trust_header {
-        return Ok(Access::Header(header.to_ascii_lowercase()));
+        let right = args.right_header.as_ref().map(|name| name.to_ascii_lowercase());
+        return Ok(Access::Header(header.to_ascii_lowercase(), right));
     }
     let token = match &args.token_file {
         Some(path) => {
             let file = SecretFile::read(path)?;
             file.keeps_secret(global)?;
-            Some(file.text.trim().to_owned())
+            Some(file.text)
         }
         None => std::env::var("READPAST_SERVE_TOKEN").ok(),
     };
     match token {
         None => Ok(Access::Anybody),
-        Some(token) if token.len() < 16 || token.chars().any(|c| c.is_control() || c.is_whitespace()) => {
-            Err(usage("the token must have at least 16 characters, and no blanks: `openssl rand -hex 16` makes one"))
-        }
-        Some(token) => Ok(Access::Token(token)),
+        Some(text) => tokens(text.trim()).map(Access::Token),
     }
+}
+
+/// The tokens of a text, one a line, some behind a right; one without has all.
+fn tokens(text: &str) -> Result<Vec<(Right, String)>> {
+    let token = |line: &str| {
+        let line = line.trim();
+        let (right, token) = match line.split_once(' ').map(|(word, token)| (Right::named(word), token.trim())) {
+            Some((Some(right), token)) => (right, token),
+            _ => (Right::Purge, line),
+        };
+        if token.len() < 16 || token.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(usage(
+                "a token must have at least 16 characters, and no blanks: `openssl rand -hex 16` makes one; \
+                 `read`, `operate` or `purge` may stand before it",
+            ));
+        }
+        Ok((right, token.to_owned()))
+    };
+    // An empty text is no token.
+    if text.is_empty() { token(text).map(|one| vec![one]) } else { text.lines().map(token).collect() }
 }

@@ -1,16 +1,19 @@
 //! `readpast retry`, `cancel`, `pause`, `resume` and `redrive`: the same but for their action.
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Result, usage};
+use crate::failure::{Result, usage};
 use crate::filter::{self, FilterArgs, Pages};
 use crate::global::Global;
+use crate::operations;
 use crate::output::{Output, note};
 use crate::progress::Progress;
-use crate::signals::Stop;
-use readpast::queue::MAX_ITEMS;
-use readpast::{Action, Answer, Batch, Filter, ItemRef, ItemState, Outcome, Queue, Settlement};
+use readpast::OperatorVerb as Verb;
+use readpast::{Answer, Filter, ItemState, Queue};
 use serde_json::json;
 use std::collections::BTreeMap;
+
+/// Items of one call.
+const PAGE: u32 = 500;
 
 /// Options of all five.
 #[derive(Debug, clap::Args)]
@@ -20,96 +23,11 @@ pub struct Args {
     /// Shows which items it would change, and how many, and changes nothing
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// Items per call
-    #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
-    batch: u32,
     #[command(flatten)]
     filter: FilterArgs,
     /// All items that it can change; required without a filter
     #[arg(long)]
     all: bool,
-}
-
-/// An action on items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verb {
-    Retry,
-    Cancel,
-    Pause,
-    Resume,
-    Redrive,
-}
-
-impl Verb {
-    pub const ALL: [Self; 5] = [Self::Retry, Self::Redrive, Self::Cancel, Self::Pause, Self::Resume];
-
-    /// The name of its subcommand.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Retry => "retry",
-            Self::Cancel => "cancel",
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Redrive => "redrive",
-        }
-    }
-
-    pub fn done(self) -> &'static str {
-        match self {
-            Self::Retry => "retried",
-            Self::Cancel => "cancelled",
-            Self::Pause => "paused",
-            Self::Resume => "resumed",
-            Self::Redrive => "redriven",
-        }
-    }
-
-    /// The states of the chosen items by default. Items that a worker holds are touched only on request.
-    pub fn states(self) -> &'static [ItemState] {
-        match self {
-            Self::Retry => &[ItemState::Error],
-            Self::Cancel => &[ItemState::Pending, ItemState::Error, ItemState::Paused],
-            Self::Pause => &[ItemState::Pending, ItemState::Error],
-            Self::Resume => &[ItemState::Paused],
-            Self::Redrive => &[ItemState::Failed],
-        }
-    }
-
-    /// The states in which it is possible; items in any other stay as they are.
-    pub fn takes(self, state: ItemState) -> bool {
-        use ItemState::{Cancelled, Error, Failed, PartiallyCompleted, Paused, Pending, Processing, Terminated};
-        match self {
-            Self::Retry => state == Error,
-            Self::Resume => state == Paused,
-            Self::Pause => matches!(state, Pending | Processing | Error),
-            Self::Cancel => matches!(state, Pending | Processing | Error | Paused),
-            Self::Redrive => matches!(state, Failed | Cancelled | Terminated | PartiallyCompleted | Error | Paused),
-        }
-    }
-
-    /// Performs it on items of one page. An item that was changed since it was found is left alone.
-    pub fn apply(self, queue: &Queue, page: &Batch) -> Result<Vec<Outcome>> {
-        let settled = |action: Action, delay_ms: Option<i64>| {
-            let mut settlements = Vec::with_capacity(page.len());
-            for item in page.iter() {
-                let control = Settlement::control(item.key(), filter::token(&item), action);
-                settlements.push(Settlement { delay_ms, ..control });
-            }
-            queue.settle(&settlements, None)
-        };
-        Ok(match self {
-            // Due at once, and not when its pause is over.
-            Self::Retry => settled(Action::Resume, Some(0))?,
-            Self::Cancel => settled(Action::Cancel, None)?,
-            Self::Pause => settled(Action::Pause, None)?,
-            Self::Resume => settled(Action::Resume, None)?,
-            Self::Redrive => {
-                let items: Vec<_> =
-                    page.iter().map(|item| ItemRef { key: item.key(), token: filter::token(&item) }).collect();
-                queue.redrive(&items, None)?
-            }
-        })
-    }
 }
 
 pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exit> {
@@ -123,20 +41,24 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
     let queue = filter::open(global, &args.queue)?;
     let filter = filter::named(&queue, filter)?;
     if args.dry_run {
-        return dry_run(verb, &queue, &filter, args, out);
+        return dry_run(verb, &queue, &filter, out);
     }
-    let stop = Stop::listen()?;
+    if filter.keys.is_some() {
+        return by_key(verb, global, &queue, &filter, out);
+    }
+    let number = queue.begin_action(verb, &filter, None)?;
+    operations::perform(&queue, number, global.quiet, out)
+}
+
+/// Changes named items, and reports each that it leaves unchanged.
+fn by_key(verb: Verb, global: &Global, queue: &Queue, filter: &Filter, out: &Output) -> Result<Exit> {
     let progress = Progress::start(None, global.quiet);
-    let (mut done, mut refused) = (BTreeMap::new(), 0_u64);
-    for page in Pages::of(&queue, &filter, args.batch) {
-        if let Some(signal) = stop.signal() {
-            let total: u64 = done.values().sum();
-            return Err(Failure::Partly(format!("interrupted; {}: {total}", verb.done()), Exit::Signal(signal)));
-        }
+    let (mut done, mut refused) = (0, 0);
+    for page in Pages::of(queue, filter, PAGE) {
         let page = page?;
-        for (item, outcome) in page.iter().zip(verb.apply(&queue, &page)?) {
+        for (item, outcome) in page.iter().zip(queue.act(verb, &page)?) {
             if outcome.answer == Answer::Ok {
-                *done.entry(outcome.state.map_or("gone", ItemState::as_str)).or_insert(0_u64) += 1;
+                done += 1;
             } else {
                 refused += 1;
                 let state = outcome.state.map_or("gone", ItemState::as_str);
@@ -144,24 +66,16 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
                 progress.aside(|| note(&what));
             }
         }
-        progress.done(done.values().sum());
+        progress.done(u64::try_from(done).unwrap_or(0));
     }
     progress.finish();
-    let total: u64 = done.values().sum();
-    out.answer(
-        || {
-            let refused = if refused > 0 { format!(", left unchanged: {refused}") } else { String::new() };
-            format!("{}: {total}{refused}", verb.done())
-        },
-        || json!({verb.done(): total, "states": done, "refused": refused}),
-    )?;
-    Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
+    operations::answer(verb, (done, refused), None, out)
 }
 
 /// The items that it would change.
-fn dry_run(verb: Verb, queue: &Queue, filter: &Filter, args: &Args, out: &Output) -> Result<Exit> {
+fn dry_run(verb: Verb, queue: &Queue, filter: &Filter, out: &Output) -> Result<Exit> {
     let mut states = BTreeMap::new();
-    for page in Pages::of(queue, filter, args.batch) {
+    for page in Pages::of(queue, filter, PAGE) {
         for item in page?.iter() {
             let state = item.state().map_or("gone", ItemState::as_str);
             *states.entry(state).or_insert(0_u64) += 1;

@@ -43,7 +43,7 @@ pub struct Setting {
 pub(crate) const MAX_KINDS: usize = 100;
 
 /// All settings.
-pub const SETTINGS: [Setting; 29] = [
+pub const SETTINGS: [Setting; 30] = [
     Setting {
         key: "connection",
         kind: SettingKind::ConnectionString,
@@ -68,6 +68,13 @@ pub const SETTINGS: [Setting; 29] = [
         default: "",
         meaning: "The worker's name, which holds the leases. Empty: a name that is unique to the handle. Set it only \
                   if no other worker uses it.",
+    },
+    Setting {
+        key: "operator",
+        kind: SettingKind::Text(128),
+        default: "",
+        meaning: "The person who acts through this handle, for the record of redrives, purges, cancels and the like in QueueAction. Empty: \
+                  the worker's name. The command gives the user and the machine.",
     },
     Setting {
         key: "worker.run_at",
@@ -292,17 +299,20 @@ pub(super) fn find(key: &str) -> Result<(usize, &'static Setting)> {
 /// The most characters of a name that is generated for a worker. Users' tables often have little room for it.
 pub(crate) const WORKER_NAME_CHARS: usize = 60;
 
+/// The name of this machine; empty where it has none.
+#[must_use]
+pub fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| std::env::var("COMPUTERNAME").ok());
+    name.unwrap_or_default().trim().to_owned()
+}
+
 /// A name for a worker that no other handle, process or host has: `host:process:random`.
 pub(super) fn unique_worker() -> String {
     static HANDLES: AtomicU64 = AtomicU64::new(0);
 
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
-        .ok()
-        .or_else(|| std::env::var("COMPUTERNAME").ok())
-        .unwrap_or_default();
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(HANDLES.fetch_add(1, Ordering::Relaxed));
-    worker_name(host.trim(), std::process::id(), hasher.finish())
+    worker_name(&host_name(), std::process::id(), hasher.finish())
 }
 
 fn worker_name(host: &str, process: u32, random: u64) -> String {

@@ -37,7 +37,7 @@ pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
         "55P03" | "57014" => ErrorKind::TimedOut,
         "28000" | "28P01" => ErrorKind::Authentication,
         "3D000" => ErrorKind::DatabaseMissing,
-        "42501" => ErrorKind::PermissionDenied,
+        "42501" | "RP015" => ErrorKind::PermissionDenied,
         "53100" | "25006" | "53200" => ErrorKind::Storage,
         "53300" | "57P03" | "57P05" | "58030" => ErrorKind::Unavailable,
         "57P01" | "57P02" => ErrorKind::ConnectionLost,

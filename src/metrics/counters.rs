@@ -34,6 +34,9 @@ pub(crate) enum CallKind {
     IsDone,
     Installed,
     Settings,
+    Actions,
+    Workers,
+    Minutes,
     /// A look for a procedure that handles items.
     Procedure,
     /// A claim, its handling by a procedure, and the settle.
@@ -42,7 +45,7 @@ pub(crate) enum CallKind {
 
 impl CallKind {
     /// All kinds, each at its number, with its name in figures.
-    pub(super) const ALL: [(Self, &'static str); 20] = [
+    pub(super) const ALL: [(Self, &'static str); 23] = [
         (Self::Claim, "claim"),
         (Self::Poll, "poll"),
         (Self::Settle, "settle"),
@@ -61,6 +64,9 @@ impl CallKind {
         (Self::IsDone, "is_done"),
         (Self::Installed, "installed"),
         (Self::Settings, "settings"),
+        (Self::Actions, "actions"),
+        (Self::Workers, "workers"),
+        (Self::Minutes, "minutes"),
         (Self::Procedure, "procedure"),
         (Self::Work, "work"),
     ];

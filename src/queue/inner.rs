@@ -14,7 +14,8 @@ use crate::metrics::{CallKind, Counters, Listed, Source};
 use crate::pool::{Pool, Pooled, closed};
 use crate::session::{Attached, Session};
 use crate::shared::{
-    AsksDue, Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Poller, Renewals, Renews, before_recovery,
+    AsksDue, Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Poller, Regularly, Renewals, Renews,
+    SEEN_EVERY, before_recovery,
 };
 use crate::sync::Mutex;
 use std::ops::Deref;
@@ -28,6 +29,8 @@ pub(crate) struct QueueInner {
     pub(crate) shared: Arc<QueueShared>,
     /// The caller's connection, if the handle is attached to one.
     pub(crate) attached: Option<Arc<Attached>>,
+    /// The person who acts through the handle.
+    pub(crate) operator: Arc<str>,
     /// Whether the handle has taken an item since it last made sure that no item of a dead worker is left.
     pub(crate) unsure: AtomicBool,
     /// Items that their table refused, for the worker of this handle. `None`: the handle logs them.
@@ -53,6 +56,8 @@ pub(crate) struct QueueShared {
     pub(crate) process: Arc<OfQueue>,
     pub(crate) renewer: Arc<LeaseRenewer>,
     pub(crate) pacing: Pacing,
+    /// The turns of this handle's worker to report that it is there.
+    pub(crate) seen: Regularly,
     /// The look at many queues of the schema.
     due: Arc<str>,
     doorbell: Option<Doorbell>,
@@ -116,6 +121,7 @@ impl QueueInner {
             process,
             renewer: Arc::default(),
             pacing: Pacing::new(config),
+            seen: Regularly::after(SEEN_EVERY),
             terms: CallTerms::new(config, schema, spec, dialect, run_at)?,
         };
         let shared = Arc::new(shared);
@@ -125,14 +131,16 @@ impl QueueInner {
             let poller = Poller::of(&config.connection_string()?, shared.terms.schema.as_str());
             poller.serve(asked, &shared.process, Arc::downgrade(&shared) as Weak<dyn AsksDue>);
         }
-        Ok(Self { interrupt, shared, attached: None, unsure: true.into(), set_aside: Mutex::default() })
+        let operator = config.operator().unwrap_or(&shared.terms.worker).into();
+        Ok(Self { interrupt, shared, attached: None, operator, unsure: true.into(), set_aside: Mutex::default() })
     }
 
     /// Another handle, with an interrupt of its own.
     pub(crate) fn share(&self, attached: Option<Arc<Attached>>) -> Self {
         let shared = Arc::clone(&self.shared);
         let interrupt = self.interrupt.share();
-        Self { interrupt, shared, attached, unsure: true.into(), set_aside: Mutex::default() }
+        let operator = Arc::clone(&self.operator);
+        Self { interrupt, shared, attached, operator, unsure: true.into(), set_aside: Mutex::default() }
     }
 
     /// Renews the leases of `holder` every `interval`, as long as it lives. `None`: the queue keeps no leases.
@@ -193,9 +201,16 @@ impl QueueShared {
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
         let mut session = session.inspect_err(|error| self.counters.failed(error.kind()))?;
+        // A call that hangs holds up no item then: none is claimed yet, and the leases are renewed.
+        if matches!(call, CallKind::Claim | CallKind::SettleAndClaim | CallKind::Work) {
+            self.report_worker(&mut session);
+        }
         let result = self.counters.time(call, || work(&mut session));
         if result.is_ok() {
             self.outage.is_over(self.terms.queue());
+            if call == CallKind::Renew {
+                self.report_worker(&mut session);
+            }
         }
         result.map_err(|error| at_fault(self.terms.dialect, call, error))
     }

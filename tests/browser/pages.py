@@ -135,14 +135,16 @@ class Browser:
 def every_page(browser: Browser) -> None:
     failed = urllib.parse.quote(browser.server.key("Failed"))
     pages = {
-        "overview": ("/", "Needs attention"),
+        "overview": ("/", "The last 24 hours"),
         "queues": ("/queues", "All queues"),
         "queue": ("/queue/Mail", "550 no such mailbox"),
         "items": ("/queue/Mail/items?status=Failed", "4 items"),
         "item": (f"/queue/Mail/item?key={failed}", "unless it is redriven"),
         "act": ("/queue/Mail/act?verb=redrive", "This changes 4 items"),
         "failed": ("/failed", "# no such mailbox"),
-        "workers": ("/workers", "No worker holds an item"),
+        "workers": ("/workers", "Workers that are there"),
+        "operations": ("/operations", "resume"),
+        "operation": (f"/queue/Mail/operation?number={browser.server.operation()}", "it took"),
         "doctor": ("/doctor?run=1", "0 errors"),
         "nothing": ("/nowhere", "There is nothing here"),
     }
@@ -268,6 +270,8 @@ def every_action(browser: Browser) -> None:
     act(browser, "/queue/Mail/items?status=Pending", "cancel", "cancelled: 12")
     after = browser.server.states()
     assert (after["Failed"], after["Pending"], after["Cancelled"]) == (1, 0, 12), after
+    act(browser, "/queue/Mail/items?status=Cancelled", "purge", "purged: 12")
+    assert browser.server.states()["Cancelled"] == 0
 
 
 def a_lost_server_is_reported(browser: Browser) -> None:

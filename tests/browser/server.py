@@ -1,6 +1,7 @@
 """A queue with something in it, and `readpast serve` on it."""
 
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -46,10 +47,18 @@ class Server:
         self.enqueue(range(1, 40))
         self.run("work", "Mail", "--until-empty", "--retry-delay", "1h", "--jobs", "2", "--", "sh", "-c", HANDLER)
         self.enqueue(range(40, 43))
+        # An operation without an item, and figures of a day.
+        self.run("resume", "Mail", "--all")
+        wave = "40 + 35 * sin(g / 120.0), 9000 + 8000 * sin(g / 120.0), 4, (1430 - g) / 400, 30 + 20 * cos(g / 200.0)"
+        self.sql(
+            "INSERT INTO readpast.queue_minute (queue, at, due, oldest_ms, in_flight, failed, ended)"
+            f" SELECT 'mail', date_trunc('minute', clock_timestamp()) - g * interval '1 minute', {wave}"
+            " FROM generate_series(1, 1430) AS g"
+        )
         self.url = self.start("127.0.0.1:0")
 
     def start(self, address: str) -> str:
-        arguments = ["serve", "--listen", address, "--every", "1s", "--allow-actions"]
+        arguments = ["serve", "--listen", address, "--every", "1s", "--allow-actions", "--allow-purge"]
         arguments += ["--environment", "staging", "--color", "orange"]
         self.process = subprocess.Popen(
             [self.command, *arguments], cwd=self.folder.name, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -69,12 +78,22 @@ class Server:
         )
         return done.stdout
 
+    def sql(self, statement: str) -> None:
+        named = {"server": "host", "port": "port", "database": "dbname", "uid": "user", "pwd": "password"}
+        parts = [part.split("=", 1) for part in os.environ["READPAST_CONNECTION"].split(";") if "=" in part]
+        place = " ".join(f"{named[name.lower()]}={value}" for name, value in parts if name.lower() in named)
+        psql = ["psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname", place, "--command", statement]
+        subprocess.run(psql, check=True)
+
     def enqueue(self, numbers: range) -> None:
         items = [{"Recipient": f"ann{n}@example.org", "Body": HOSTILE, "N": n, "Tags": {"campaign": "spring", "parts": [n, HOSTILE]}} for n in numbers]
         self.run("enqueue", "Mail", given="".join(json.dumps(item) + "\n" for item in items))
 
     def states(self) -> dict[str, int]:
         return json.loads(self.run("stats", "Mail", "--json"))["counts"]
+
+    def operation(self) -> int:
+        return json.loads(self.run("operations", "list", "--json").splitlines()[0])["number"]
 
     def key(self, state: str) -> str:
         return json.loads(self.run("show", "Mail", "--status", state, "--limit", "1", "--json").splitlines()[0])["key"]

@@ -160,7 +160,7 @@ impl Drop for People<'_> {
 const PASSWORD: &str = "Role-1-test";
 
 /// The name of each procedure without the queue, and which roles may execute it.
-const PROCEDURES: [(&str, &str, &[usize]); 19] = [
+const PROCEDURES: [(&str, &str, &[usize]); 24] = [
     ("Add_", "_utx", &[0, 2]),
     ("Add_", "_trx", &[0, 2]),
     ("Add_", "_Set_utx", &[0, 2]),
@@ -176,6 +176,11 @@ const PROCEDURES: [(&str, &str, &[usize]); 19] = [
     ("Recover_", "_trx", &[1, 2]),
     ("Stats_", "", &[2]),
     ("Find_", "", &[2]),
+    ("Watch_", "", &[1, 2]),
+    ("QueueActionNote", "", &[1, 2]),
+    ("QueueActionStep", "", &[2]),
+    ("QueueWorkerSeen", "", &[1, 2]),
+    ("QueueMinuteKeep", "", &[1, 2]),
     ("Redrive_", "_Set_trx", &[2]),
     ("Purge_", "_trx", &[2]),
     ("QueueCatalog", "", &[0, 1, 2]),
@@ -245,6 +250,24 @@ fn each_may_do_its_work_and_no_more(given: &Given) {
     let operator = people.open(&people.logins[2]).unwrap();
     assert_eq!(operator.stats().unwrap().count(ItemState::Failed), 1);
     assert_eq!(operator.purge(r#"{"status": ["Failed"]}"#, 1).unwrap(), 1);
+
+    // A worker records what it cancels. An action on many items may be done by another process, with that one's rights: only an
+    // operator begins one.
+    let note = |login: &str, state: &str| {
+        let stem = readpast::ident::QueueName::new(&given.queue).unwrap().snake_case();
+        let call = if given.server.is_sql_server() {
+            format!(
+                "EXECUTE [readpast].QueueActionNote '{}', 'purge', 'w', '{{}}', '{state}', NULL, 0, 0, NULL",
+                given.queue
+            )
+        } else {
+            format!("SELECT readpast.queue_action_note('{stem}', 'purge', 'w', '{{}}', '{state}', NULL, 0, 0, NULL)")
+        };
+        people.session(login).execute(&call, &[]).map(drop)
+    };
+    note(&people.logins[1], "Done").unwrap();
+    assert_eq!(note(&people.logins[1], "Running").unwrap_err().kind(), readpast::ErrorKind::PermissionDenied);
+    note(&people.logins[2], "Running").unwrap();
 }
 
 fn of_types(types: &[&str]) -> Vec<NewItem> {

@@ -29,6 +29,7 @@ mod procedure;
 mod procedures;
 mod random_tables;
 mod readme_sql;
+mod records;
 mod refused;
 mod rows;
 mod settings;

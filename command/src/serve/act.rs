@@ -6,32 +6,39 @@ use super::encoding::encode;
 use super::items::{error_text, explained, line};
 use super::pages::Page;
 use super::request::Request;
-use super::search::{fields, filter, query, with_keys};
-use crate::failure::Failure;
-use crate::filter::Pages;
+use super::right::Right;
+use super::search::{Fields, fields, filter, query, with_keys};
 use crate::output::note;
 use crate::sampler::Sampler;
-use crate::steer::Verb;
-use readpast::{Answer as Outcome, ItemState};
+use readpast::OperatorVerb as Verb;
+use readpast::{Filter, ItemState, Queue};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Items of one call, of one form, and those that are counted and shown before.
-const BATCH: u32 = 500;
+/// Items that are counted before, those that are done while the browser waits, and those that are shown.
 const COUNTED: u32 = 1_000;
-const MOST: usize = 5_000;
+const SMALL: usize = 500;
 const SHOWN: usize = 50;
+
+/// Why nothing can be changed.
+pub const CHANGES_NOTHING: &str = "This server, or your right, only shows. It takes --allow-actions, a login that may change items, and a \
+                                   token or a user with the right to operate.";
 
 /// The action that the request asks for, or a page that says what is wrong.
 fn asked(app: &App, request: &Request) -> Result<Verb, Answer> {
-    if !app.acts {
-        let text = "This server only shows. Start it with --allow-actions, and with a login that may change items.";
+    if !app.may(request, Right::Operate) {
+        let text = CHANGES_NOTHING;
         return Err(app.pages.problem(app, request, 403, "Nothing can be changed here", text));
     }
-    Verb::ALL
+    let verb = Verb::ALL
         .into_iter()
         .find(|verb| Some(verb.word()) == request.one("verb"))
-        .ok_or_else(|| app.pages.problem(app, request, 400, "No such action", "The address names no action."))
+        .ok_or_else(|| app.pages.problem(app, request, 400, "No such action", "The address names no action."))?;
+    if !app.may(request, Right::of(verb)) {
+        let text = "This server, or your right, does not go so far: it takes --allow-purge, and the right to purge.";
+        return Err(app.pages.problem(app, request, 403, "Nothing can be deleted here", text));
+    }
+    Ok(verb)
 }
 
 /// Which items are meant, and the form that does it.
@@ -79,7 +86,6 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "total": states.values().sum::<i64>(),
         "more": more,
         "at_most": COUNTED,
-        "at_once": MOST,
         "problem": problem,
         "query": query,
         "confirm": app.environment.asks_twice(),
@@ -117,40 +123,59 @@ pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Ok(asked) => asked,
         Err(why) => return app.pages.problem(app, request, 400, "Nothing was done", &why),
     };
-    let (mut done, mut refused) = (0, 0);
-    // The log names user, action and items, also after a failure.
-    let log = |done: usize, refused: usize| {
-        let name = queue.name();
-        note(&format!("{} of {name}: {done}, refused: {refused}; {}; by {}", verb.done(), query(&fields), request.who));
-    };
-    for page in Pages::of(queue, &filter, BATCH).take(MOST / BATCH as usize) {
-        let outcomes = page.and_then(|page| verb.apply(queue, &page));
-        match outcomes {
-            Ok(outcomes) => {
-                let fine = outcomes.iter().filter(|outcome| outcome.answer == Outcome::Ok).count();
-                done += fine;
-                refused += outcomes.len() - fine;
-            }
-            Err(failure) => {
-                log(done, refused);
-                let text = format!("{}. {}: {done}, before that.", words(&failure), verb.done());
-                return app.pages.problem(app, request, 502, "Not all items were changed", &text);
-            }
+    let acting = queue.on_behalf_of(&request.who);
+    let number = match perform(app, &acting, verb, &filter) {
+        Ok(Ended::Now(done, refused)) => {
+            note(&format!(
+                "{} of {}: {done}, refused: {refused}; {}; by {}",
+                verb.done(),
+                queue.name(),
+                query(&fields),
+                request.who
+            ));
+            return Answer::see(&place(queue.name(), verb, (done, refused), &fields));
         }
-    }
-    log(done, refused);
-    let back = format!("did={}&done={done}&refused={refused}", verb.word());
-    let keys: Vec<_> = fields.iter().filter(|(name, _)| name == "key").collect();
-    let place = match keys.as_slice() {
-        [(_, key)] => format!("/queue/{}/item?key={}&{back}", encode(queue.name()), encode(key)),
-        _ => format!("/queue/{}/items?{}&{back}", encode(queue.name()), query(&fields)),
+        Ok(Ended::Later(number)) => number,
+        Err(why) => return app.pages.problem(app, request, 502, "Not all items were changed", &why),
     };
-    Answer::see(&place)
+    Answer::see(&format!("/queue/{}/operation?number={number}", encode(queue.name())))
 }
 
-fn words(failure: &Failure) -> String {
-    match failure {
-        Failure::Library(error) | Failure::Remedied(error, _) => error_text(error),
-        other => other.message(),
+/// The end of an action.
+enum Ended {
+    /// It has been done: items that were changed, and that were not.
+    Now(i64, i64),
+    /// It goes on, or has failed, under this number.
+    Later(i64),
+}
+
+/// Does an action: a small one at once, and any other behind the page.
+fn perform(app: &App, queue: &Queue, verb: Verb, filter: &Filter) -> Result<Ended, String> {
+    let why = |error: readpast::Error| error_text(&error);
+    let (batch, further) = queue.look(filter, None, COUNTED, app.most).map_err(why)?;
+    let possible = batch.iter().filter(|item| item.state().is_some_and(|state| verb.takes(state))).count();
+    let is_whole = further.is_none() && batch.len() < COUNTED as usize;
+    let expected = is_whole.then(|| i64::try_from(possible).unwrap_or(i64::MAX));
+    let begin = || queue.begin_action(verb, filter, expected);
+    if is_whole && batch.len() <= SMALL {
+        let (number, ended) = app.runner.run(queue, begin).map_err(why)?;
+        return match ended {
+            Some(action) if action.state == "Done" => Ok(Ended::Now(action.done, action.refused)),
+            Some(action) if action.state == "Failed" => Err(action.result.unwrap_or_default()),
+            _ => Ok(Ended::Later(number)),
+        };
+    }
+    let number = begin().map_err(why)?;
+    app.runner.start(queue, number);
+    Ok(Ended::Later(number))
+}
+
+/// The page after an action: the item, or the items that match.
+fn place(queue: &str, verb: Verb, (done, refused): (i64, i64), fields: &Fields) -> String {
+    let back = format!("did={}&done={done}&refused={refused}", verb.word());
+    let keys: Vec<_> = fields.iter().filter(|(name, _)| name == "key").collect();
+    match keys.as_slice() {
+        [(_, key)] if verb != Verb::Purge => format!("/queue/{}/item?key={}&{back}", encode(queue), encode(key)),
+        _ => format!("/queue/{}/items?{}&{back}", encode(queue), query(fields)),
     }
 }

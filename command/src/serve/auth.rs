@@ -2,6 +2,7 @@
 
 use super::answer::Answer;
 use super::encoding::base64;
+use super::right::Right;
 use crate::failure::{Result, usage};
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use std::net::IpAddr;
@@ -13,10 +14,10 @@ const LONGEST_NAME: usize = 100;
 pub enum Access {
     /// All that reach the address.
     Anybody,
-    /// Those that send this.
-    Token(String),
-    /// Users that a reverse proxy names in this header.
-    Header(String),
+    /// Those that send one of these, each with its right.
+    Token(Vec<(Right, String)>),
+    /// Users that a reverse proxy names in this header, and their rights in another, if there is one.
+    Header(String, Option<String>),
 }
 
 /// The checks of every request.
@@ -29,8 +30,13 @@ pub struct Auth {
 
 impl Auth {
     pub fn new(access: Access, hosts: Vec<String>) -> Result<Self> {
-        if let Access::Header(name) = &access {
-            HeaderName::from_bytes(name.as_bytes()).map_err(|_| usage("--trust-header is not a name of a header"))?;
+        if let Access::Header(name, right) = &access {
+            for (option, name) in [("--trust-header", Some(name)), ("--right-header", right.as_ref())] {
+                let is_none = name.is_some_and(|name| HeaderName::from_bytes(name.as_bytes()).is_err());
+                if is_none {
+                    return Err(usage(format!("{option} is not a name of a header")));
+                }
+            }
         }
         let mut bytes = [0_u8; 16];
         getrandom::fill(&mut bytes).map_err(|error| usage(format!("the system gives no random numbers: {error}")))?;
@@ -40,7 +46,7 @@ impl Auth {
 
     /// Whether all connections come from a reverse proxy.
     pub fn has_proxy(&self) -> bool {
-        matches!(self.access, Access::Header(_))
+        matches!(self.access, Access::Header(..))
     }
 
     /// The secret for a form.
@@ -56,23 +62,35 @@ impl Auth {
         name == "localhost" || name.parse::<IpAddr>().is_ok() || self.hosts.contains(&name)
     }
 
-    /// The refusal of a client that is not admitted.
-    pub fn admits(&self, headers: &HeaderMap) -> std::result::Result<(), Answer> {
+    /// The right of a client, or the refusal of one that is not admitted.
+    pub fn admits(&self, headers: &HeaderMap) -> std::result::Result<Right, Answer> {
         match &self.access {
-            Access::Anybody => Ok(()),
+            Access::Anybody => Ok(Right::Purge),
             // One of two is the client's.
-            Access::Header(name) => match only(headers, name).map(|value| !value.as_bytes().trim_ascii().is_empty()) {
-                Some(true) => Ok(()),
-                _ => Err(Answer::last(403, "The reverse proxy has not named the user, in one header.")),
-            },
-            Access::Token(token) => {
+            Access::Header(name, right) => {
+                match only(headers, name).map(|value| !value.as_bytes().trim_ascii().is_empty()) {
+                    Some(true) => Ok(right.as_ref().map_or(Right::Purge, |name| {
+                        let given = only(headers, name).and_then(|value| value.to_str().ok());
+                        given.and_then(|word| Right::named(word.trim())).unwrap_or(Right::Read)
+                    })),
+                    _ => Err(Answer::last(403, "The reverse proxy has not named the user, in one header.")),
+                }
+            }
+            Access::Token(tokens) => {
                 let given =
                     only(headers, AUTHORIZATION.as_str()).and_then(|value| value.to_str().ok()).and_then(token_of);
-                match given {
-                    Some(given) if same(given.as_bytes(), token.as_bytes()) => Ok(()),
-                    _ => Err(Answer::last(401, "Give the token as a password, with any user name.")
-                        .with("www-authenticate", "Basic realm=\"readpast\", charset=\"UTF-8\"")),
-                }
+                // All are compared, so that the time does not show which it was.
+                let fits = |given: &str| {
+                    tokens
+                        .iter()
+                        .filter(|(_, token)| same(given.as_bytes(), token.as_bytes()))
+                        .map(|(right, _)| *right)
+                        .max()
+                };
+                given.as_deref().and_then(fits).ok_or_else(|| {
+                    Answer::last(401, "Give the token as a password, with any user name.")
+                        .with("www-authenticate", "Basic realm=\"readpast\", charset=\"UTF-8\"")
+                })
             }
         }
     }
@@ -83,7 +101,7 @@ impl Auth {
         let text = |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         let (name, from) = match &self.access {
             Access::Anybody => (None, from.to_string()),
-            Access::Header(header) => (text(header), format!("{from}, a proxy")),
+            Access::Header(header, _) => (text(header), format!("{from}, a proxy")),
             Access::Token(_) => (text(AUTHORIZATION.as_str()).as_deref().and_then(user_of), from.to_string()),
         };
         // On one line, whatever it is.
@@ -185,9 +203,9 @@ mod tests {
         let from = IpAddr::from([10, 0, 0, 1]);
         let named = |access, pairs: &[(&'static str, &str)]| auth(access).names(&headers(pairs), from);
         assert_eq!(named(Access::Anybody, &[("x-remote-user", "ann")]), "10.0.0.1");
-        let header = || Access::Header("x-remote-user".to_owned());
+        let header = || Access::Header("x-remote-user".to_owned(), None);
         assert_eq!(named(header(), &[("x-remote-user", " ann ")]), "ann (10.0.0.1, a proxy)");
-        let token = || Access::Token("t".repeat(16));
+        let token = || Access::Token(vec![(Right::Purge, "t".repeat(16))]);
         // ann:t, and a name with a line of its own in it.
         assert_eq!(named(token(), &[("authorization", "Basic YW5uOnQ=")]), "ann (10.0.0.1)");
         assert_eq!(named(token(), &[("authorization", "Basic YQpiOnQ=")]), "a\u{fffd}b (10.0.0.1)");
@@ -229,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_token_is_a_password_or_a_bearer_token() {
-        let auth = auth(Access::Token("sesame-sesame-sesame".to_owned()));
+        let auth = auth(Access::Token(vec![(Right::Purge, "sesame-sesame-sesame".to_owned())]));
         let admitted = |value: &str| auth.admits(&headers(&[("authorization", value)])).is_ok();
         assert!(admitted("Bearer sesame-sesame-sesame") && admitted("Basic YTpzZXNhbWUtc2VzYW1lLXNlc2FtZQ=="));
         for wrong in
@@ -242,10 +260,30 @@ mod tests {
         assert!(auth.admits(&headers(&[right, right])).is_err());
     }
 
+    #[test]
+    fn a_client_has_the_right_of_its_token_or_of_its_header() {
+        let tokens = [(Right::Read, "reader"), (Right::Operate, "operator"), (Right::Purge, "purger")];
+        let by_token = auth(Access::Token(tokens.map(|(right, token)| (right, token.to_owned())).to_vec()));
+        for (right, token) in tokens {
+            let admitted = by_token.admits(&headers(&[("authorization", &format!("Bearer {token}"))]));
+            assert_eq!(admitted.ok(), Some(right), "{token}");
+        }
+        let by_header = auth(Access::Header("x-user".to_owned(), Some("x-right".to_owned())));
+        let right =
+            |more: &[(&'static str, &str)]| by_header.admits(&headers(&[&[("x-user", "ann")], more].concat())).ok();
+        assert_eq!(right(&[("x-right", "operate")]), Some(Right::Operate));
+        assert_eq!(right(&[("x-right", "purge")]), Some(Right::Purge));
+        for unclear in
+            [&[][..], &[("x-right", "admin")], &[("x-right", "purge"), ("x-right", "purge")], &[("x-right", "")]]
+        {
+            assert_eq!(right(unclear), Some(Right::Read), "{unclear:?}");
+        }
+    }
+
     /// One of two was forged, and nobody knows which.
     #[test]
     fn the_proxy_names_one_user() {
-        let auth = auth(Access::Header("x-remote-user".to_owned()));
+        let auth = auth(Access::Header("x-remote-user".to_owned(), None));
         let admitted = |names: &[&str]| {
             let pairs: Vec<_> = names.iter().map(|name| ("x-remote-user", *name)).collect();
             auth.admits(&headers(&pairs)).is_ok()

@@ -74,7 +74,11 @@ fn seconds(from: SystemTime, to: SystemTime) -> f64 {
 
 #[allow(clippy::cast_possible_truncation, reason = "an hour or so, in minutes")]
 fn span(seconds: f64) -> String {
-    if seconds < 120.0 { format!("{} s", seconds as i64) } else { format!("{} min", (seconds / 60.0) as i64) }
+    match seconds {
+        ..120.0 => format!("{} s", seconds as i64),
+        ..7200.0 => format!("{} min", (seconds / 60.0) as i64),
+        _ => format!("{} h", (seconds / 3600.0).round() as i64),
+    }
 }
 
 /// The next of 1, 2, 5, 10, 20 ...: a scale that does not jump with each look.

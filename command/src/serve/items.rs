@@ -4,11 +4,12 @@ use super::answer::Answer;
 use super::encoding::encode;
 use super::pages::Page;
 use super::request::Request;
+use super::right::Right;
 use super::{App, search};
 use crate::format::{self, plain};
 use crate::roles;
 use crate::sampler::Sampler;
-use crate::steer::Verb;
+use readpast::OperatorVerb as Verb;
 use readpast::{ErrorKind, Item, ItemState, Queue, QueueSpec, Value};
 use serde_json::json;
 
@@ -78,7 +79,7 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "further": further,
         "problem": problem,
         "query": search::query(&fields),
-        "verbs": verbs(&search::states(&fields)),
+        "verbs": verbs(app, request, &search::states(&fields)),
         "outcome": outcome(request),
     });
     let status = if problem.is_some() { 400 } else { 200 };
@@ -110,8 +111,10 @@ fn shown_columns<'a>(app: &App, queue: &'a Queue) -> impl Iterator<Item = &'a st
 }
 
 /// The actions on items of these states, or of any where none is given, each with its effect.
-pub fn verbs(states: &[ItemState]) -> serde_json::Value {
-    let is_possible = |verb: &&Verb| states.is_empty() || states.iter().any(|state| verb.takes(*state));
+pub fn verbs(app: &App, request: &Request, states: &[ItemState]) -> serde_json::Value {
+    let is_possible = |verb: &&Verb| {
+        app.may(request, Right::of(**verb)) && (states.is_empty() || states.iter().any(|state| verb.takes(*state)))
+    };
     let verbs = Verb::ALL.iter().filter(is_possible);
     verbs.map(|verb| json!({"word": verb.word(), "what": explained(*verb)})).collect()
 }
@@ -124,6 +127,7 @@ pub fn explained(verb: Verb) -> &'static str {
         Verb::Cancel => "They are cancelled for good. A worker that holds one loses its lease.",
         Verb::Pause => "They are not worked on until somebody resumes them.",
         Verb::Resume => "Paused items become Pending again.",
+        Verb::Purge => "Ended items are deleted for good.",
     }
 }
 

@@ -71,8 +71,12 @@ pub fn serve(
         let listener =
             TcpListener::bind(address).await.map_err(|error| cannot(&format!("cannot listen on {address}"), &error))?;
         let bound = listener.local_addr().map_err(|error| cannot("no address", &error))?;
+        let watched = Arc::clone(&app);
         registry::watch(&app.queues, (app.every, app.most), stop.clone(), move || {
-            tell.send_modify(|number| *number += 1)
+            tell.send_modify(|number| *number += 1);
+            if watched.acts {
+                watched.runner.look(&watched);
+            }
         })
         .map_err(|error| cannot("no thread to look with", &error))?;
         if let Some(rules) = rules {
@@ -143,10 +147,13 @@ async fn decide(shared: &Shared, from: IpAddr, slot: &Slot, request: hyper::Requ
     if path == "/health/live" {
         return Answer::new(200, super::answer::TEXT, "alive\n");
     }
-    if let Err(refusal) = auth.admits(&head.headers) {
-        tokio::time::sleep(PENALTY).await;
-        return refusal;
-    }
+    let right = match auth.admits(&head.headers) {
+        Ok(right) => right,
+        Err(refusal) => {
+            tokio::time::sleep(PENALTY).await;
+            return refusal;
+        }
+    };
     slot.know();
     if path == "/events" && !posts {
         let many = || Answer::last(503, "Too many listen already.");
@@ -164,7 +171,7 @@ async fn decide(shared: &Shared, from: IpAddr, slot: &Slot, request: hyper::Requ
         None
     };
     let who = auth.names(&head.headers, from);
-    let request = Request::new(&head.uri, head.headers, form.as_deref(), who);
+    let request = Request::new(&head.uri, head.headers, form.as_deref(), (who, right));
     let Ok(_turn) = shared.calls.acquire().await else { return Answer::refusal(503, "The server is about to end.") };
     let app = Arc::clone(&shared.app);
     let answered = tokio::task::spawn_blocking(move || routes::route(&app, &request)).await;

@@ -1,9 +1,9 @@
 //! The first page: what needs a person, and all queues in a line each.
 
-use super::App;
 use super::answer::Answer;
 use super::pages::Page;
 use super::request::Request;
+use super::{App, day, forecast};
 use crate::concerns::{self, Concern, Kind, status};
 use crate::sampler::{History, Sampler};
 use readpast::ItemState;
@@ -26,14 +26,17 @@ pub fn page(app: &App, request: &Request) -> Answer {
             document
         })
         .collect();
+    let points = day::points(queues.iter().map(|(history, _)| history.day.as_slice()));
     let data = json!({
         "schema": app.schema,
         "status": if attention.is_empty() { "OK" } else { "Attention" },
         "attention": attention,
         "totals": totals(&queues),
         "queues": queues.iter().map(|(history, sampler)| line(sampler, history)).collect::<Vec<_>>(),
+        "day": if request.wants_json() { day::series(&points) } else { Vec::new() },
     });
-    app.pages.answer(app, request, 200, Page::new("overview.html", "Overview", "Overview", data))
+    let page = Page::new("overview.html", "Overview", "Overview", data).with("charts", json!(day::charts(&points)));
+    app.pages.answer(app, request, 200, page)
 }
 
 /// All queues together, as far as their figures are known.
@@ -60,18 +63,21 @@ fn totals(queues: &[(History, Arc<Sampler>)]) -> Value {
 /// A queue in a line.
 pub fn line(sampler: &Sampler, history: &History) -> Value {
     let concerns = of(history);
+    let trend = crate::sampler::trend(&history.samples).zip(history.samples.last());
     json!({
         "queue": sampler.queue.name(),
         "status": status(&concerns),
         "concerns": concerns.iter().map(document).collect::<Vec<_>>(),
         "trouble": history.trouble,
         "figures": history.samples.last().map(|sample| crate::figures::document(&sample.watched)),
+        "drain": trend.map(|(trend, sample)| forecast::trend(&trend, &sample.watched)["drain"].clone()),
     })
 }
 
 /// Why a queue needs attention, by its samples.
 pub fn of(history: &History) -> Vec<Concern> {
-    concerns::of(history.trouble.as_deref(), history.samples.last().map(|sample| &sample.watched))
+    let latest = history.samples.last().map(|sample| &sample.watched);
+    concerns::of(history.trouble.as_deref(), latest, &history.workers)
 }
 
 /// A reason, with the page that shows more of it within the queue.

@@ -14,7 +14,7 @@ use readpast::item::{utc_ms, utc_text};
 use serde_json::{Value, json};
 use std::time::SystemTime;
 
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 15] = [
     ("base.html", include_str!("page/base.html")),
     ("parts.html", include_str!("page/parts.html")),
     ("overview.html", include_str!("page/overview.html")),
@@ -26,6 +26,8 @@ const FILES: [(&str, &str); 13] = [
     ("act.html", include_str!("page/act.html")),
     ("failed.html", include_str!("page/failed.html")),
     ("workers.html", include_str!("page/workers.html")),
+    ("operations.html", include_str!("page/operations.html")),
+    ("operation.html", include_str!("page/operation.html")),
     ("doctor.html", include_str!("page/doctor.html")),
     ("problem.html", include_str!("page/problem.html")),
 ];
@@ -36,12 +38,13 @@ pub const SEARCH: &str = include_str!("page/search.js");
 pub const ICON: &str = include_str!("page/icon.svg");
 
 /// The sections of the navigation, and their addresses.
-const SECTIONS: [(&str, &str); 6] = [
+const SECTIONS: [(&str, &str); 7] = [
     ("Overview", "/"),
     ("Queues", "/queues"),
     ("Items", "/items"),
     ("Failed", "/failed"),
     ("Workers", "/workers"),
+    ("Operations", "/operations"),
     ("Doctor", "/doctor"),
 ];
 
@@ -134,7 +137,7 @@ impl Pages {
             "now": now,
             "every_ms": i64::try_from(app.every.as_millis()).unwrap_or(i64::MAX),
             "most": app.most,
-            "acts": app.acts,
+            "acts": app.may(request, super::right::Right::Operate),
             "environment": app.environment.name(),
             "color": app.environment.color(),
         });

@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::pages::Page;
 use super::request::Request;
-use super::{App, chart, forecast, overview};
+use super::{App, chart, day, forecast, overview};
 use crate::sampler::{self, Sample, Sampler};
 use crate::{concerns, figures, format};
 use readpast::ItemState;
@@ -23,6 +23,7 @@ pub fn one(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let latest = history.samples.last();
     let found = overview::of(&history);
     let trend = sampler::trend(&history.samples).zip(latest);
+    let points = day::points([history.day.as_slice()]);
     let data = json!({
         "own": matches!(sampler.queue.spec().storage, Storage::Own),
         "status": concerns::status(&found),
@@ -32,10 +33,12 @@ pub fn one(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "trend": trend.map(|(trend, sample)| forecast::trend(&trend, &sample.watched)),
         "at": latest.map(|sample| utc_text(sample.at)),
         "took_ms": latest.map(|sample| i64::try_from(sample.took.as_millis()).unwrap_or(i64::MAX)),
+        "day": if request.wants_json() { day::series(&points) } else { Vec::new() },
         "history": if request.wants_json() { forecast::series(&history.samples) } else { Vec::new() },
     });
     let page = Page::of_queue("queue.html", "Queues", &sampler.queue, sampler.queue.name(), data)
-        .with("charts", json!(charts(app, &history.samples)));
+        .with("charts", json!(charts(app, &history.samples)))
+        .with("day_charts", json!(day::charts(&points)));
     app.pages.answer(app, request, 200, page)
 }
 

@@ -1,6 +1,7 @@
 //! A request, decoded.
 
 use super::encoding::{decode, pairs};
+use super::right::Right;
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 
@@ -16,14 +17,16 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The user, as the log names them.
     pub who: String,
+    /// Their right, as far as this server does it at all.
+    pub right: Right,
 }
 
 impl Request {
-    pub fn new(uri: &hyper::Uri, headers: HeaderMap, form: Option<&str>, who: String) -> Self {
+    pub fn new(uri: &hyper::Uri, headers: HeaderMap, form: Option<&str>, (who, right): (String, Right)) -> Self {
         let path = uri.path().split('/').filter(|part| !part.is_empty()).map(decode).collect();
         let address = uri.path_and_query().map_or("/", |address| address.as_str()).to_owned();
         let query = pairs(uri.query().unwrap_or_default());
-        Self { path, query, address, form: form.map(pairs), headers, who }
+        Self { path, query, address, form: form.map(pairs), headers, who, right }
     }
 
     pub fn path(&self) -> Vec<&str> {
@@ -61,7 +64,7 @@ mod tests {
     fn request(address: &str, accept: &str) -> Request {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, accept.parse().unwrap());
-        Request::new(&address.parse().unwrap(), headers, None, String::new())
+        Request::new(&address.parse().unwrap(), headers, None, (String::new(), Right::Read))
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, JSON};
 use super::request::Request;
-use super::{App, act, doctor, failed, item, items, metrics, overview, pages, queue, workers};
+use super::{App, act, doctor, failed, item, items, metrics, operations, overview, pages, queue, workers};
 use crate::sampler::Sampler;
 use serde_json::json;
 
@@ -12,6 +12,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
     if request.form.is_some() {
         return match path.as_slice() {
             ["queue", name, "act"] => with(name, act::run),
+            ["queue", name, "operation"] => with(name, operations::cancel),
             _ => Answer::refusal(405, "This address takes no POST.").with("allow", "GET, HEAD"),
         };
     }
@@ -21,11 +22,13 @@ pub fn route(app: &App, request: &Request) -> Answer {
         ["items"] => items::choose(app, request),
         ["failed"] => failed::page(app, request),
         ["workers"] => workers::page(app, request),
+        ["operations"] => operations::list(app, request),
         ["doctor"] => doctor::page(app, request),
         ["queue", name] => with(name, queue::one),
         ["queue", name, "items"] => with(name, items::list),
         ["queue", name, "item"] => with(name, item::page),
         ["queue", name, "act"] => with(name, act::preview),
+        ["queue", name, "operation"] => with(name, operations::one),
         ["metrics"] => metrics::prometheus(app),
         ["health", "ready"] => metrics::ready(app),
         ["scale", name] => match app.queues.find(name) {

@@ -1,12 +1,12 @@
-//! Workers, by what the database knows of them: the items that they hold, and until when.
+//! Workers, by the registry and by the items that they hold, and until when.
 
 use super::answer::Answer;
 use super::pages::Page;
 use super::request::Request;
 use super::{App, items};
-use crate::roles;
 use crate::sampler::{History, Sampler};
-use readpast::item::{utc_ms, utc_text};
+use crate::{concerns, roles};
+use readpast::item::{RegisteredWorker, utc_ms, utc_text};
 use readpast::{Filter, ItemState};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -23,7 +23,19 @@ struct Worker {
     /// The first lease to end, and the last.
     leases: Option<(String, String)>,
     renewed: Option<String>,
+    /// Its row in the registry, the newest where it works on several queues.
+    registered: Option<RegisteredWorker>,
 }
+
+impl Worker {
+    fn is_there(&self) -> bool {
+        self.items > 0 || self.registered.as_ref().is_some_and(concerns::is_there)
+    }
+}
+
+/// Workers that have gone, at most, and within what time.
+const GONE: usize = 50;
+const DAY_MS: i64 = 86_400_000;
 
 pub fn page(app: &App, request: &Request) -> Answer {
     let (mut workers, mut problems, mut idle) = (BTreeMap::<String, Worker>::new(), Vec::new(), Vec::new());
@@ -36,15 +48,32 @@ pub fn page(app: &App, request: &Request) -> Answer {
             worker.longest_ms = worker.longest_ms.max(holding.longest_ms);
             *worker.queues.entry(sampler.queue.name().to_owned()).or_default() += holding.items;
         }
-        if sample.watched.workers.is_empty() {
+        for registered in history.workers.iter() {
+            let worker = workers.entry(registered.worker.clone()).or_default();
+            worker.queues.entry(sampler.queue.name().to_owned()).or_default();
+            if worker.registered.as_ref().is_none_or(|known| known.seen_ms > registered.seen_ms) {
+                worker.registered = Some(registered.clone());
+            }
+        }
+        if sample.watched.workers.is_empty() && !history.workers.iter().any(concerns::is_there) {
             idle.push(unattended(&sampler, &history));
-        } else if let Err(error) = leases(app, &sampler, &mut workers) {
+        } else if !sample.watched.workers.is_empty()
+            && let Err(error) = leases(app, &sampler, &mut workers)
+        {
             problems.push(json!({"queue": sampler.queue.name(), "text": items::error_text(&error)}));
         }
     }
-    let mut workers: Vec<_> = workers.into_iter().map(|(name, worker)| document(&name, worker)).collect();
-    workers.sort_by_key(|worker| -worker["items"].as_i64().unwrap_or_default());
-    let data = json!({"workers": workers, "unattended": idle, "problems": problems, "read": READ});
+    let (mut here, mut gone): (Vec<_>, Vec<_>) = workers.into_iter().partition(|(_, worker)| worker.is_there());
+    here.sort_by_key(|(_, worker)| -worker.items);
+    let seen_ms = |worker: &Worker| worker.registered.as_ref().map_or(i64::MAX, |registered| registered.seen_ms);
+    gone.retain(|(_, worker)| seen_ms(worker) < DAY_MS);
+    gone.sort_by_key(|(_, worker)| seen_ms(worker));
+    gone.truncate(GONE);
+    let documents = |workers: Vec<(String, Worker)>| -> Vec<_> {
+        workers.into_iter().map(|(name, worker)| document(&name, worker)).collect()
+    };
+    let (workers, gone) = (documents(here), documents(gone));
+    let data = json!({"workers": workers, "gone": gone, "unattended": idle, "problems": problems, "read": READ});
     app.pages.answer(app, request, 200, Page::new("workers.html", "Workers", "Workers", data))
 }
 
@@ -72,8 +101,17 @@ fn before(utc: &str, ms: i64) -> Option<String> {
     Some(utc_text(SystemTime::UNIX_EPOCH + Duration::from_millis(then)))
 }
 
-/// A queue without a worker that holds anything: what is due, and since when nobody holds any, as far as this process has seen.
+/// A queue without a worker: what is due, and since when nobody is there, by the registry, or as far as this process has seen.
 fn unattended(sampler: &Sampler, history: &History) -> Value {
+    if let Some(last) = history.workers.first() {
+        return json!({
+            "queue": sampler.queue.name(),
+            "due": history.samples.last().map(|sample| sample.watched.stats.due),
+            "oldest_due_ms": history.samples.last().and_then(|sample| sample.watched.stats.oldest_due_ms),
+            "since": last.seen_at,
+            "at_least": false,
+        });
+    }
     let held = history.samples.iter().rposition(|sample| !sample.watched.workers.is_empty());
     let since = history.samples.get(held.map_or(0, |at| at + 1));
     json!({
@@ -93,11 +131,18 @@ fn document(name: &str, worker: Worker) -> Value {
         [host, process, _] if process.parse::<u32>().is_ok() => (Some(*host), Some(*process)),
         _ => (None, None),
     };
+    let is_there = worker.is_there();
     let queues: Vec<_> =
         worker.queues.into_iter().map(|(queue, items)| json!({"queue": queue, "items": items})).collect();
     let (first, last) = worker.leases.unzip();
+    let registered = worker.registered.as_ref();
+    let host = registered.map(|of| of.host.as_str()).filter(|host| !host.is_empty()).or(host);
+    let process = registered.map(|of| of.process.to_string()).or(process.map(str::to_owned));
     json!({
-        "worker": name, "host": host, "process": process, "items": worker.items, "longest_ms": worker.longest_ms,
+        "worker": name, "host": host, "process": process, "version": registered.map(|of| &of.version),
+        "started_at": registered.map(|of| &of.started_at), "seen_at": registered.map(|of| &of.seen_at),
+        "state": if worker.items > 0 { "Working" } else if is_there { "Idle" } else { "Gone" },
+        "items": worker.items, "longest_ms": worker.longest_ms,
         "queues": queues, "first_lease_until": first, "last_lease_until": last, "last_renewal": worker.renewed,
     })
 }
@@ -105,6 +150,26 @@ fn document(name: &str, worker: Worker) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_registry_names_the_process_of_any_worker() {
+        let registered = RegisteredWorker {
+            worker: "mailer".to_owned(),
+            host: "vm".to_owned(),
+            process: 17,
+            version: "0.1.0".to_owned(),
+            started_at: "2026-11-28T01:00:00.0000000".to_owned(),
+            seen_at: "2026-11-28T02:14:30.0000000".to_owned(),
+            seen_ms: 1_000,
+        };
+        let shown = |seen_ms, items| {
+            let registered = Some(RegisteredWorker { seen_ms, ..registered.clone() });
+            document("mailer", Worker { items, registered, ..Worker::default() })
+        };
+        let idle = shown(1_000, 0);
+        assert_eq!((&idle["host"], &idle["process"], &idle["state"]), (&json!("vm"), &json!("17"), &json!("Idle")));
+        assert_eq!((&shown(90_000, 0)["state"], &shown(90_000, 1)["state"]), (&json!("Gone"), &json!("Working")));
+    }
 
     #[test]
     fn a_name_of_the_library_has_a_host_and_a_process() {

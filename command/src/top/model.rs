@@ -5,7 +5,8 @@ use crate::concerns::{self, Concern};
 use crate::printable::printable;
 use crate::registry::Registry;
 use crate::sampler::{Sample, Sampler};
-use crate::steer::Verb;
+use readpast::OperatorVerb as Verb;
+use readpast::item::RegisteredWorker;
 use readpast::{Answer, Filter, Item, ItemState, Queue, Watched};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +39,8 @@ pub struct Sampled {
     latest: Option<Arc<Sample>>,
     /// Why there are no newer ones.
     pub trouble: Option<String>,
+    /// The workers of the registry.
+    pub workers: Arc<Vec<RegisteredWorker>>,
 }
 
 impl Sampled {
@@ -50,7 +53,7 @@ impl Sampled {
     }
 
     pub fn concerns(&self) -> Vec<Concern> {
-        concerns::of(self.trouble.as_deref(), self.watched())
+        concerns::of(self.trouble.as_deref(), self.watched(), &self.workers)
     }
 }
 
@@ -88,7 +91,12 @@ impl Model {
     pub fn take(&mut self, queues: &Registry) {
         let sampled = |sampler: Arc<Sampler>| {
             let history = sampler.history();
-            Sampled { latest: history.samples.last().cloned(), trouble: history.trouble, sampler }
+            Sampled {
+                latest: history.samples.last().cloned(),
+                trouble: history.trouble,
+                workers: history.workers,
+                sampler,
+            }
         };
         self.queues = queues.all().into_iter().map(sampled).collect();
         let rows = self.rows();
@@ -271,13 +279,13 @@ impl Model {
     /// Does what was asked, and says what came of it.
     fn perform(&self, asked: &Asked) -> String {
         let Some(sampled) = self.sampled(&asked.queue) else { return "the queue is gone".to_owned() };
-        let done = sampled.queue().get(&asked.key).map_err(Into::into);
-        match done.and_then(|batch| asked.verb.apply(sampled.queue(), &batch)) {
+        let queue = sampled.queue();
+        match queue.get(&asked.key).and_then(|batch| queue.act(asked.verb, &batch)) {
             Ok(outcomes) if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) => {
                 format!("{}: {}", asked.verb.done(), asked.key)
             }
             Ok(_) => format!("{} was left unchanged", asked.key),
-            Err(failure) => failure.message(),
+            Err(error) => error.to_string(),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::concerns;
 use crate::format::{count, span};
 use crate::printable::printable;
 use crate::stats::drawn::Pens;
-use readpast::item::utc_text;
+use readpast::item::{RegisteredWorker, utc_text};
 use readpast::{ItemState, Watched};
 use std::time::SystemTime;
 
@@ -205,17 +205,44 @@ fn queue(model: &Model, name: &str, selected: usize) -> Vec<Line> {
             format!("{:<20}{items:>12}  {}", state.as_str(), pens.bar(stats.count(state), most)),
         ));
     }
-    lines.push(Line::new(Tone::Bold, format!("{:<40} {:>8} {:>14}", "ACTIVE WORKERS", "ITEMS", "LONGEST HELD")));
-    lines.extend(watched.workers.iter().take(10).map(|of| {
-        let name = if of.worker.is_empty() { "(unknown)".to_owned() } else { printable(&of.worker) };
-        Line::plain(format!("{name:<40} {:>8} {:>14}", count(of.items, false), span(of.longest_ms)))
-    }));
+    lines.extend(workers(watched, &sampled.workers));
     lines.push(Line::new(Tone::Bold, format!("{:>8}  {:<10} TOP ERRORS", "ITEMS", "STATE")));
     lines.extend(watched.errors.iter().enumerate().map(|(at, error)| {
         let state = error.state.map_or("", ItemState::as_str);
         let text = format!("{:>8}  {state:<10} {}", count(error.items, false), printable(&error.text));
         Line { text, tone: tone(error.state), is_selected: at == selected }
     }));
+    lines
+}
+
+/// The workers: those that hold items, then idle ones; with none, since when.
+fn workers(watched: &Watched, registered: &[RegisteredWorker]) -> Vec<Line> {
+    /// Workers that are shown.
+    const MOST: usize = 10;
+    let head = format!("{:<40} {:>8} {:>14}  {:<10} LAST SEEN", "WORKERS", "ITEMS", "LONGEST HELD", "VERSION");
+    let mut lines = vec![Line::new(Tone::Bold, head)];
+    let line = |name: &str, items: i64, longest: Option<i64>, of: Option<&RegisteredWorker>| {
+        let name = if name.is_empty() { "(unknown)".to_owned() } else { printable(name) };
+        let (version, seen) = of.map_or(("", None), |of| (of.version.as_str(), Some(of.seen_ms)));
+        let seen = seen.map_or_else(String::new, |ms| format!("{} ago", span(Some(ms))));
+        let items = if items > 0 { count(items, false) } else { "idle".to_owned() };
+        Line::plain(format!("{name:<40} {items:>8} {:>14}  {:<10} {seen}", span(longest), printable(version)))
+    };
+    for holding in &watched.workers {
+        let of = registered.iter().find(|of| of.worker == holding.worker);
+        lines.push(line(&holding.worker, holding.items, holding.longest_ms, of));
+    }
+    let holds = |of: &&RegisteredWorker| watched.workers.iter().any(|holding| holding.worker == of.worker);
+    for of in registered.iter().filter(|of| concerns::is_there(of) && !holds(of)) {
+        lines.push(line(&of.worker, 0, None, Some(of)));
+    }
+    lines.truncate(1 + MOST);
+    if lines.len() == 1 {
+        let since = registered.first().map_or_else(String::new, |last| {
+            format!(" since {} UTC", last.seen_at.get(..16).unwrap_or_default().replace('T', " "))
+        });
+        lines.push(Line::new(Tone::Quiet, format!("none{since}")));
+    }
     lines
 }
 

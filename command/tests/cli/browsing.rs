@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A page as JSON.
 #[track_caller]
-fn json(served: &Served, path: &str) -> Value {
+pub fn json(served: &Served, path: &str) -> Value {
     let reply = served.get_with(path, &[("Accept", "application/json")]);
     assert_eq!(reply.header("content-type"), Some("application/json"), "{path}: {reply:?}");
     serde_json::from_str(&reply.body).unwrap_or_else(|error| panic!("{path}: {error}: {}", reply.body))
@@ -34,6 +34,7 @@ fn each_page_is_there_as_json() {
         ("/queues", "queues"),
         ("/failed", "groups"),
         ("/workers", "workers"),
+        ("/operations", "operations"),
         ("/doctor", "findings"),
         ("/queue/Mail", "figures"),
         ("/queue/Mail/items", "items"),

@@ -20,6 +20,7 @@ mod pages;
 mod plugin;
 mod procedure;
 mod readme;
+mod recording;
 mod serving;
 mod shell;
 mod signals;

@@ -176,7 +176,9 @@ fn a_preview_counts_so_many_items_and_says_that_there_may_be_more() {
         .shows(&["changes <b>1</b> item ", "Cancel 1 item<"]);
     let done = served.submit("/queue/Mail/act", &format!("verb=cancel&secret={secret}"));
     let location = done.header("location").unwrap_or_default();
-    assert!(location.ends_with("did=cancel&done=250&refused=0"), "{done:?}");
+    assert!(location.starts_with("/queue/Mail/operation?number="), "{done:?}");
+    until("all are cancelled", || served.get(location).body.contains("<dd>Done</dd>"));
+    assert_eq!(shell.count("Cancelled"), "250");
 }
 
 #[test]
@@ -288,12 +290,13 @@ fn a_monitor_may_look_and_no_more() {
     assert!(shown.status.success() && text.contains("the first bang") && !text.contains("\"attempts\""), "{text}{err}");
     assert!(err.contains("may not see the attempts"), "{err}");
     shell.db.run(&format!("GRANT EXECUTE ON FUNCTION readpast.attempts_mail TO {role}"));
-    // Nor may it write what has been done of a caller's transaction.
+    served.get("/operations").shows(&["Operations", "None."]);
+    // It keeps figures, and may not write what has been done of a caller's transaction.
     let granted = format!(
         "SELECT STRING_AGG(p.proname, ' ' ORDER BY p.proname) FROM pg_proc AS p WHERE p.pronamespace = 'readpast'::regnamespace \
          AND EXISTS (SELECT 1 FROM ACLEXPLODE(p.proacl) AS a WHERE a.grantee = '{role}'::regrole)"
     );
-    assert_eq!(shell.look(&granted), "attempts_mail find_mail queue_catalog stats_mail watch_mail");
+    assert_eq!(shell.look(&granted), "attempts_mail find_mail queue_catalog queue_minute_keep stats_mail watch_mail");
 }
 
 #[test]
@@ -341,6 +344,39 @@ fn clients_are_known_or_refused() {
     assert_eq!(acting.post("/queue/Mail/act", &[ann, ("Origin", &origin)], &form).status, 303);
     let log = Served::log(&shell);
     assert!(log.contains("redriven of Mail: 2, refused: 0; status=Failed; by ann (127.0.0.1, a proxy)"), "{log}");
+}
+
+#[test]
+fn each_token_and_each_user_has_a_right() {
+    let shell = mixed();
+    let tokens = ["read reads-and-no-more-0", "operate operates-as-well-0", "purge even-purges-items-0"];
+    let file = shell.write("tokens", &tokens.join("\n"));
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let served = Served::start(&shell, &["--token-file", "tokens", "--allow-actions", "--allow-purge"]);
+    let statuses = |token: &str| {
+        let given = format!("Bearer {token}");
+        let get = |path: &str| served.get_with(path, &[("Authorization", &given)]).status;
+        let items = ["/queue/Mail/act?verb=redrive", "/queue/Mail/act?verb=purge", "/queue/Mail/items"];
+        items.map(get)
+    };
+    assert_eq!(statuses("reads-and-no-more-0"), [403, 403, 200]);
+    assert_eq!(statuses("operates-as-well-0"), [200, 403, 200]);
+    assert_eq!(statuses("even-purges-items-0"), [200, 200, 200]);
+    assert_eq!(statuses("somebody-elses-token"), [401, 401, 401]);
+    let reader = ("Authorization", "Bearer reads-and-no-more-0");
+    assert!(!served.get_with("/queue/Mail/items", &[reader]).body.contains("/act?verb="), "nothing is offered");
+
+    let arguments = ["--trust-header", "X-User", "--right-header", "X-Right", "--allow-actions"];
+    let proxied = Served::start(&shell, &arguments);
+    let status = |right: &str, verb: &str| {
+        let headers = [("X-User", "ann"), ("X-Right", right)];
+        proxied.get_with(&format!("/queue/Mail/act?verb={verb}"), &headers).status
+    };
+    assert_eq!((status("read", "redrive"), status("operate", "redrive"), status("purge", "redrive")), (403, 200, 200));
+    assert_eq!(status("purge", "purge"), 403, "the server purges nothing");
+    let short = shell.write("tokens", "read short");
+    std::fs::set_permissions(&short, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    shell.run(&["serve", "--token-file", "tokens"]).says(2, &["at least 16 characters"]);
 }
 
 #[test]

@@ -6,14 +6,15 @@
     "renew_" ~ queue ~ "_set_trx", "recover_" ~ queue ~ "_trx"
 ] + (["retain_" ~ queue ~ "_trx"] if retention or attempt_retention else []) + (["taken_" ~ queue ~ "_trx"] if claimed_by_others else [])
     + (["claimed_" ~ queue] if marks_claims else []) + (["queue_due", "queue_sleep"] if not claimed_by_others else []) -%}
+{%- set report = ["queue_action_note", "queue_worker_seen", "queue_minute_keep"] -%}
 {%- set done = ["queue_is_done"] -%}
 {%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] + (["attempts_" ~ queue] if attempt_history else []) -%}
 {%- set operate = ["redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"] -%}
 {%- set granted = [
     {"role": roles.producer, "functions": add + done, "sees": "producer"},
-    {"role": roles.worker, "functions": work + done, "sees": "worker"},
-    {"role": roles.monitor, "functions": look, "sees": false},
-    {"role": roles.operator, "functions": add + work + done + look + operate, "sees": "worker"}
+    {"role": roles.worker, "functions": work + done + report + ["watch_" ~ queue], "sees": "worker"},
+    {"role": roles.monitor, "functions": look + ["queue_minute_keep"], "sees": false},
+    {"role": roles.operator, "functions": add + work + done + report + look + operate + ["queue_action_step"], "sees": "worker"}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}
@@ -57,6 +58,13 @@ $$;
 GRANT SELECT ON {{ object(grant.sees ~ "_" ~ queue ~ "_v") }} TO {{ grant.role.quoted }};
 {% endfilter %}
 {%- endif %}
+{%- endfor %}
+{%- for role in [roles.monitor, roles.operator] if role %}
+{%- for table in ["queue_action", "queue_worker", "queue_minute"] %}
+{% filter made("GRANT", "SELECT", on=table, to=role.name) %}
+GRANT SELECT ON {{ object(table) }} TO {{ role.quoted }};
+{% endfilter %}
+{%- endfor %}
 {%- endfor %}
 {%- for role in [roles.monitor, roles.operator] if group and role %}
 {% filter made("GRANT", "SELECT", on=queue ~ "_blocked_v", to=role.name) %}

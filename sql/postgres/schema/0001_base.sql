@@ -163,6 +163,35 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_refused") }} (
     since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
 {% endfilter %}
+{% filter made("TABLE", "queue_action") %}
+/*
+The record of operators' actions: redrives, purges, cancels, pauses, settings. An action on many items goes on from its row: place is
+the last key that is done, and the holder of the row's lease runs it. A row goes 90 days after the action's end.
+*/
+CREATE TABLE IF NOT EXISTS {{ object("queue_action") }} (
+    action_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    queue text NOT NULL, verb text NOT NULL, who text NOT NULL, login text NOT NULL, filter text NULL,
+    state text NOT NULL, /* Running, Cancelling, Done, Cancelled or Failed */
+    begun_at timestamptz NOT NULL, ended_at timestamptz NULL, expected bigint NULL, done bigint NOT NULL, refused bigint NOT NULL,
+    place text NULL, result text NULL, owner text NULL, lease_until timestamptz NULL
+);
+{% endfilter %}
+{% call index_of.create("queue_action_ended_at", "queue_action", [column("ended_at")]) %}
+{%- endcall %}
+{% filter made("TABLE", "queue_worker") %}
+/* The workers of each queue, idle ones too: each reports every half minute. A row goes a week after the last report. */
+CREATE TABLE IF NOT EXISTS {{ object("queue_worker") }} (
+    queue text NOT NULL, worker text NOT NULL, host text NOT NULL, process bigint NOT NULL, version text NOT NULL,
+    started_at timestamptz NOT NULL, seen_at timestamptz NOT NULL, PRIMARY KEY (queue, worker)
+);
+{% endfilter %}
+{% filter made("TABLE", "queue_minute") %}
+/* Figures of each queue, one row a minute, for a day: taken by one of all who could. A row without figures: somebody is at it. */
+CREATE TABLE IF NOT EXISTS {{ object("queue_minute") }} (
+    queue text NOT NULL, at timestamptz NOT NULL, due bigint NULL, oldest_ms bigint NULL, in_flight bigint NULL, failed bigint NULL,
+    ended bigint NULL, PRIMARY KEY (queue, at)
+);
+{% endfilter %}
 {% filter made("TYPE", "queue_look") %}
 /* The values of an item that a look at a queue reads (watch_<queue>). */
 DO $$

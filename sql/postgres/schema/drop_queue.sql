@@ -40,7 +40,7 @@ DO $$
 BEGIN
     IF EXISTS (SELECT 1 FROM pg_catalog.pg_roles AS r WHERE r.rolname = {{ text(grant.role_name) }}) THEN
 {%- if grant.on %}
-        REVOKE {{ grant.right }} ON FUNCTION {{ grant.on }} FROM {{ grant.role }};
+        REVOKE {{ grant.right }} ON {{ "FUNCTION " if grant.right == "EXECUTE" }}{{ grant.on }} FROM {{ grant.role }};
 {%- else %}
         REVOKE USAGE ON SCHEMA {{ schema }} FROM {{ grant.role }};
 {%- endif %}
@@ -49,7 +49,9 @@ END;
 $$;
 {% endfilter %}
 {%- endfor %}
-{%- for rows in ["queue_turn", "queue_recovery", "queue_retention", "queue_type_access", "queue_refused", "queue_sleeper"] %}
+{%- for rows in [
+    "queue_turn", "queue_recovery", "queue_retention", "queue_type_access", "queue_refused", "queue_sleeper", "queue_worker", "queue_minute"
+] %}
 {% filter statement %}
 DELETE FROM {{ object(rows) }} WHERE queue {% if rows == "queue_turn" %}IN ({{ text(queue) }}, {{ text(queue ~ " add") }}){% else %}= {{ text(queue) }}{% endif %};
 {% endfilter %}

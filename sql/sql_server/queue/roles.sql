@@ -7,14 +7,15 @@
     "Renew_" ~ queue ~ "_Set_trx", "Recover_" ~ queue ~ "_trx"
 ] + (["Retain_" ~ queue ~ "_trx"] if retention or attempt_retention else []) + (["Taken_" ~ queue ~ "_trx"] if claimed_by_others else [])
     + (["Claimed_" ~ queue] if marks_claims else []) + (["QueueDue", "Due_" ~ queue] if not claimed_by_others else []) -%}
+{%- set report = ["QueueActionNote", "QueueWorkerSeen", "QueueMinuteKeep"] -%}
 {%- set done = ["QueueIsDone"] -%}
 {%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] + (["Attempts_" ~ queue] if attempt_history else []) -%}
 {%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"] -%}
 {%- set granted = [
     {"role": roles.producer, "procedures": add + done, "sees": "Producer"},
-    {"role": roles.worker, "procedures": work + done, "sees": "Worker"},
-    {"role": roles.monitor, "procedures": look, "sees": false},
-    {"role": roles.operator, "procedures": add + work + done + look + operate, "sees": "Worker"}
+    {"role": roles.worker, "procedures": work + done + report + ["Watch_" ~ queue], "sees": "Worker"},
+    {"role": roles.monitor, "procedures": look + ["QueueMinuteKeep"], "sees": false},
+    {"role": roles.operator, "procedures": add + work + done + report + look + operate + ["QueueActionStep"], "sees": "Worker"}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}
@@ -41,6 +42,13 @@ IF OBJECT_ID({{ literal(procedure) }}, N'P') IS NOT NULL
 GRANT SELECT ON {{ object(grant.sees ~ "_" ~ queue ~ "_V") }} TO {{ grant.role.quoted }};
 {% endfilter %}
 {%- endif %}
+{%- endfor %}
+{%- for role in [roles.monitor, roles.operator] if role %}
+{%- for table in ["QueueAction", "QueueWorker", "QueueMinute"] %}
+{% filter made("GRANT", "SELECT", on=table, to=role.name) %}
+GRANT SELECT ON {{ object(table) }} TO {{ role.quoted }};
+{% endfilter %}
+{%- endfor %}
 {%- endfor %}
 {%- for role in [roles.monitor, roles.operator] if group and role %}
 {% filter made("GRANT", "SELECT", on=queue ~ "_Blocked_V", to=role.name) %}

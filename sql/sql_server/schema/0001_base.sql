@@ -1,4 +1,5 @@
 {#- Released scripts are immutable: a change to what stands here is a new script with the next number. -#}
+{% import "macro/index.sql" as index_of -%}
 {% filter statement %}
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
@@ -23,6 +24,7 @@ END;
 {% filter made("TABLE", [
     "QueueSchemaVersion", "QueueSpec", "AppSettings", "QueueStatus", "QueueTransition",
     "QueueOperation", "QueueTypeAccess", "QueueRetention", "QueueTurn", "QueueRecovery", "QueueRefused",
+    "QueueAction", "QueueWorker", "QueueMinute",
 ]) %}
 /* One row per version that was applied here: an audit trail, never updated. */
 IF OBJECT_ID({{ literal("QueueSchemaVersion") }}, N'U') IS NULL
@@ -136,7 +138,35 @@ IF OBJECT_ID({{ literal("QueueRefused") }}, N'U') IS NULL
         [Reason] nvarchar(400) NOT NULL, [Times] int NOT NULL, [Attempts] int NOT NULL, [Since] datetime2(7) NOT NULL,
         [Until] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
     );
+/*
+The record of operators' actions: redrives, purges, cancels, pauses, settings. An action on many items goes on from its row: Place is
+the last key that is done, and the holder of the row's lease runs it. A row goes 90 days after the action's end. Times are UTC.
+*/
+IF OBJECT_ID({{ literal("QueueAction") }}, N'U') IS NULL
+    CREATE TABLE {{ object("QueueAction") }} (
+        [ActionId] bigint IDENTITY (1, 1) NOT NULL,
+        [Queue] varchar(40) NOT NULL, [Verb] varchar(20) NOT NULL, [Who] nvarchar(200) NOT NULL, [Login] nvarchar(128) NOT NULL,
+        [Filter] nvarchar(max) NULL, [State] varchar(20) NOT NULL, /* Running, Cancelling, Done, Cancelled or Failed */
+        [BegunAt] datetime2(7) NOT NULL, [EndedAt] datetime2(7) NULL, [Expected] bigint NULL, [Done] bigint NOT NULL,
+        [Refused] bigint NOT NULL, [Place] nvarchar(4000) NULL, [Result] nvarchar(4000) NULL, [Owner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL, CONSTRAINT [PK_QueueAction] PRIMARY KEY CLUSTERED ([ActionId])
+    );
+/* The workers of each queue, idle ones too: each reports every half minute. A row goes a week after the last report. */
+IF OBJECT_ID({{ literal("QueueWorker") }}, N'U') IS NULL
+    CREATE TABLE {{ object("QueueWorker") }} (
+        [Queue] varchar(40) NOT NULL, [Worker] nvarchar(128) NOT NULL, [Host] nvarchar(128) NOT NULL, [Process] bigint NOT NULL,
+        [Version] varchar(40) NOT NULL, [StartedAt] datetime2(7) NOT NULL, [SeenAt] datetime2(7) NOT NULL,
+        CONSTRAINT [PK_QueueWorker] PRIMARY KEY CLUSTERED ([Queue], [Worker])
+    );
+/* Figures of each queue, one row a minute, for a day: taken by one of all who could. A row without figures: somebody is at it. */
+IF OBJECT_ID({{ literal("QueueMinute") }}, N'U') IS NULL
+    CREATE TABLE {{ object("QueueMinute") }} (
+        [Queue] varchar(40) NOT NULL, [At] datetime2(0) NOT NULL, [Due] bigint NULL, [OldestMs] bigint NULL, [InFlight] bigint NULL,
+        [Failed] bigint NULL, [Ended] bigint NULL, CONSTRAINT [PK_QueueMinute] PRIMARY KEY CLUSTERED ([Queue], [At])
+    );
 {% endfilter %}
+{% call index_of.create("IX_QueueAction_EndedAt", "QueueAction", [column("EndedAt")]) %}
+{%- endcall %}
 {% filter made("VIEW", "QueueOwnType_V", once=true) %}
 /*
 The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures

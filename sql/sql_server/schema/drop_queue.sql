@@ -24,7 +24,7 @@ IF DATABASE_PRINCIPAL_ID({{ text(grant.role_name) }}) IS NOT NULL
     REVOKE {{ grant.right }} ON {{ grant.on }} FROM {{ grant.role }};
 {% endfilter %}
 {%- endfor %}
-{%- for rows in ["QueueTurn", "QueueRecovery", "QueueRetention", "QueueTypeAccess", "QueueRefused"] %}
+{%- for rows in ["QueueTurn", "QueueRecovery", "QueueRetention", "QueueTypeAccess", "QueueRefused", "QueueWorker", "QueueMinute"] %}
 {% filter statement %}
 DELETE FROM {{ object(rows) }} WHERE [Queue] = {{ text(queue) }};
 {% endfilter %}

@@ -1,0 +1,125 @@
+//! Operations: who did what, and how far actions on many items are.
+
+use super::App;
+use super::act::CHANGES_NOTHING;
+use super::answer::Answer;
+use super::encoding::encode;
+use super::items::{error_text, text};
+use super::pages::Page;
+use super::request::Request;
+use super::right::Right;
+use crate::operations;
+use crate::output::note;
+use crate::sampler::Sampler;
+use readpast::description::Storage;
+use readpast::item::{utc_ms, utc_text};
+use readpast::{OperatorAction, Value as Cell};
+use serde_json::{Value, json};
+use std::time::SystemTime;
+
+/// Operations on a page.
+const PAGE: u32 = 50;
+/// Characters of a filter in the list.
+const SHORT: usize = 120;
+
+/// The newest operations of all queues that this server shows, or of one.
+pub fn list(app: &App, request: &Request) -> Answer {
+    let queues = app.queues.all();
+    let named = request.one("queue").map(|name| app.queues.find(name));
+    let below = request.one("below").and_then(|number| number.parse().ok());
+    let found = match &named {
+        Some(Some(sampler)) => sampler.queue.actions(false, below, PAGE),
+        // Any queue with procedures of ours leads to the records of the schema.
+        _ => queues
+            .iter()
+            .find(|sampler| !matches!(sampler.queue.spec().storage, Storage::Procedures(_)))
+            .map_or(Ok(Vec::new()), |sampler| sampler.queue.actions(true, below, PAGE)),
+    };
+    let (mut actions, mut next, mut problem) = (Vec::new(), None, None);
+    match found {
+        Ok(found) => {
+            next = found.last().map(|action| action.number).filter(|_| found.len() >= PAGE as usize);
+            actions.extend(found.iter().filter(|action| app.queues.shows(&action.queue)).map(document));
+        }
+        Err(error) => problem = Some(error_text(&error)),
+    }
+    let names: Vec<_> = queues.iter().map(|sampler| sampler.queue.name().to_owned()).collect();
+    let data = json!({
+        "operations": actions, "queues": names, "chosen": request.one("queue"), "next": next, "problem": problem,
+    });
+    app.pages.answer(app, request, 200, Page::new("operations.html", "Operations", "Operations", data))
+}
+
+/// One operation.
+pub fn one(app: &App, sampler: &Sampler, request: &Request) -> Answer {
+    match find(app, sampler, request) {
+        Err(answer) => answer,
+        Ok(action) => {
+            let title = format!("Operation {}", action.number);
+            let page = Page::of_queue(
+                "operation.html",
+                "Operations",
+                &sampler.queue,
+                title,
+                json!({"operation": document(&action)}),
+            )
+            .below_queue(&sampler.queue)
+            .below("Operations", format!("/operations?queue={}", encode(sampler.queue.name())))
+            .with("secret", json!(app.auth.secret()));
+            app.pages.answer(app, request, 200, page)
+        }
+    }
+}
+
+/// Asks for its end.
+pub fn cancel(app: &App, sampler: &Sampler, request: &Request) -> Answer {
+    if !app.may(request, Right::Operate) {
+        return app.pages.problem(app, request, 403, "Nothing can be changed here", CHANGES_NOTHING);
+    }
+    if !app.auth.trusts_form(&request.headers, request.one("secret")) {
+        let text =
+            "The form did not come from a page of this server, or the server has restarted since: load the page again.";
+        return app.pages.problem(app, request, 403, "Nothing was done", text);
+    }
+    let action = match find(app, sampler, request) {
+        Ok(action) => action,
+        Err(answer) => return answer,
+    };
+    let (queue, number) = (&sampler.queue, action.number);
+    if let Err(error) = queue.cancel_action(number) {
+        return app.pages.problem(app, request, 502, "Nothing was done", &error_text(&error));
+    }
+    note(&format!("cancel of operation {number} of {} asked by {}", queue.name(), request.who));
+    Answer::see(&format!("/queue/{}/operation?number={number}", encode(queue.name())))
+}
+
+/// The operation that the request names, or a page that says what is wrong.
+fn find(app: &App, sampler: &Sampler, request: &Request) -> Result<OperatorAction, Answer> {
+    let number = request.one("number").and_then(|number| number.parse::<i64>().ok());
+    let found = number.map_or(Ok(None), |number| sampler.queue.action(number));
+    match found {
+        Ok(Some(action)) => Ok(action),
+        Ok(None) => {
+            let text = "This queue has no operation of this number; it is gone 90 days after its end.";
+            Err(app.pages.problem(app, request, 404, "There is no such operation", text))
+        }
+        Err(error) => Err(app.pages.problem(app, request, 502, "The operation cannot be read", &error_text(&error))),
+    }
+}
+
+/// An operation, with what a page shows of it.
+fn document(action: &OperatorAction) -> Value {
+    let mut document = operations::document(action);
+    let gone = action.done + action.refused;
+    let is_open = action.ended_at.is_none();
+    document["open"] = json!(is_open);
+    document["filter_text"] = json!(action.filter.as_deref().and_then(|filter| text(Some(Cell::Text(filter)), SHORT)));
+    document["percent"] =
+        json!(action.expected.filter(|expected| *expected > 0).map(|all| (gone * 100 / all).min(100)));
+    let until = action.ended_at.clone().unwrap_or_else(|| utc_text(SystemTime::now()));
+    let took = utc_ms(&until).zip(utc_ms(&action.begun_at)).map(|(until, begun)| (until - begun).max(0));
+    document["took_ms"] = json!(took);
+    let left = action.expected.map(|all| all - gone).filter(|left| is_open && *left > 0 && gone > 0);
+    document["left_ms"] = json!(left.zip(took).map(|(left, took)| took.saturating_mul(left) / gone));
+    document
+}

@@ -1,0 +1,1 @@
+SELECT {{ object("queue_worker_seen") }}(?::text, ?::text, ?::text, ?::bigint, ?::text)

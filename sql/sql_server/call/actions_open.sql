@@ -1,0 +1,4 @@
+SELECT TOP (100) a.[ActionId]
+FROM {{ object("QueueAction") }} AS a
+WHERE a.[Queue] = ? AND a.[EndedAt] IS NULL AND (a.[LeaseUntil] IS NULL OR a.[LeaseUntil] <= SYSUTCDATETIME())
+ORDER BY a.[ActionId]

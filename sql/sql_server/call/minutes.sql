@@ -1,0 +1,4 @@
+SELECT DATEDIFF_BIG(MILLISECOND, '1970-01-01', m.[At]) AS [AtMs], m.[Due], m.[OldestMs], m.[InFlight], m.[Failed], m.[Ended]
+FROM {{ object("QueueMinute") }} AS m
+WHERE m.[Queue] = ? AND m.[At] > DATEADD(SECOND, CAST(CAST(? AS bigint) / 1000 AS int), CAST('1970-01-01' AS datetime2(0))) AND m.[Due] IS NOT NULL
+ORDER BY m.[At]

@@ -1,0 +1,173 @@
+{%- set begins -%}
+SET NOCOUNT, XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+{%- endset -%}
+{#- The login must be one that may redrive items of the queue: of an action on many items another process may do the work. -#}
+{%- macro check_operator(called) %}
+    SET @_Redrive = CONCAT({{ text(schema ~ ".") }}, QUOTENAME(CONCAT(N'Redrive_', @Queue, N'_Set_trx')));
+    IF COALESCE(HAS_PERMS_BY_NAME(@_Redrive, N'OBJECT', N'EXECUTE'), 0) = 0
+        THROW 50015, N'{{ called }}: permission denied: this login may not redrive items of the queue.', 1;
+{%- endmacro -%}
+{% filter made("PROCEDURE", "QueueActionNote") %}
+/*
+Records an action of an operator and returns its number: one that has ended or, with the state Running, one on many items, which
+its caller or another process runs by QueueActionStep. Records of actions that ended 90 days ago go, a few with each call.
+Table access order: QueueAction.
+*/
+{{ create_or_alter }} PROCEDURE {{ object("QueueActionNote") }}
+    @Queue varchar(40), @Verb varchar(20), @Who nvarchar(200), @Filter nvarchar(max), @State varchar(20), @Expected bigint,
+    @Done bigint, @Refused bigint, @Result nvarchar(4000)
+AS
+BEGIN
+    {{ begins }}
+    DECLARE @_Redrive nvarchar(520);
+
+    IF @State NOT IN ('Running', 'Done', 'Failed')
+        THROW 50021, N'QueueActionNote: @State must be Running, Done or Failed.', 1;
+    IF @State = 'Running'
+    BEGIN
+{{- check_operator("QueueActionNote") | indent(4) }}
+    END;
+
+    DELETE a
+    FROM (
+        SELECT TOP (100) o.[ActionId]
+        FROM {{ object("QueueAction") }} AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE o.[EndedAt] < DATEADD(DAY, -90, @_Now)
+        ORDER BY o.[EndedAt]
+    ) AS f
+    INNER JOIN {{ object("QueueAction") }} AS a WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        ON a.[ActionId] = f.[ActionId];
+
+    INSERT INTO {{ object("QueueAction") }} (
+        [Queue], [Verb], [Who], [Login], [Filter], [State], [BegunAt], [EndedAt], [Expected], [Done], [Refused], [Result]
+    )
+    VALUES (
+        @Queue, @Verb, @Who, ORIGINAL_LOGIN(), @Filter, @State, @_Now, CASE WHEN @State <> 'Running' THEN @_Now END,
+        @Expected, @Done, @Refused, @Result
+    );
+    SELECT CAST(SCOPE_IDENTITY() AS bigint) AS [ActionId];
+END;
+{% endfilter %}
+{% filter made("PROCEDURE", "QueueActionStep") %}
+/*
+Moves an action on many items on: adds what its holder has done since the last call, keeps the place, extends the lease, and ends the
+action with @State Done, Cancelled or Failed. The first call takes an action that nobody holds. Without an @Owner it asks for a cancel,
+which the holder learns by the answer; an action that nobody holds is Cancelled at once. Returns the state, or NULL where the action
+has ended or another process holds it.
+Table access order: QueueAction.
+*/
+{{ create_or_alter }} PROCEDURE {{ object("QueueActionStep") }}
+    @ActionId bigint, @Owner nvarchar(128), @LeaseMs int, @Done bigint, @Refused bigint, @Place nvarchar(4000), @State varchar(20),
+    @Result nvarchar(4000)
+AS
+BEGIN
+    {{ begins }}
+    DECLARE @Queue varchar(40), @_Redrive nvarchar(520), @_Found int;
+
+    SELECT @Queue = a.[Queue] FROM {{ object("QueueAction") }} AS a WHERE a.[ActionId] = @ActionId;
+{{- check_operator("QueueActionStep") }}
+
+    UPDATE a
+    SET
+        [State] = COALESCE(
+            @State, CASE WHEN @Owner IS NOT NULL THEN a.[State] WHEN a.[LeaseUntil] > @_Now THEN 'Cancelling' ELSE 'Cancelled' END
+        ),
+        [Done] = a.[Done] + COALESCE(@Done, 0), [Refused] = a.[Refused] + COALESCE(@Refused, 0),
+        [Place] = COALESCE(@Place, a.[Place]), [Result] = COALESCE(@Result, a.[Result]), [Owner] = COALESCE(@Owner, a.[Owner]),
+        [LeaseUntil] = CASE WHEN @Owner IS NULL THEN a.[LeaseUntil] ELSE DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
+        [EndedAt] = CASE
+            WHEN @State IS NOT NULL OR (@Owner IS NULL AND (a.[LeaseUntil] IS NULL OR a.[LeaseUntil] <= @_Now)) THEN @_Now
+        END
+    FROM {{ object("QueueAction") }} AS a WITH (ROWLOCK)
+    WHERE
+        a.[ActionId] = @ActionId AND a.[EndedAt] IS NULL
+        AND (@Owner IS NULL OR a.[Owner] = @Owner OR a.[LeaseUntil] IS NULL OR a.[LeaseUntil] <= @_Now);
+    SET @_Found = @@ROWCOUNT;
+
+    SELECT CASE WHEN @_Found = 1 THEN (SELECT a.[State] FROM {{ object("QueueAction") }} AS a WHERE a.[ActionId] = @ActionId) END AS [State];
+END;
+{% endfilter %}
+{% filter made("PROCEDURE", "QueueWorkerSeen") %}
+/*
+A worker reports that it is there, when it begins and then every half minute. Another process of the same name begins anew. Rows of
+workers that have not reported for a week go when another begins.
+Table access order: QueueWorker.
+*/
+{{ create_or_alter }} PROCEDURE {{ object("QueueWorkerSeen") }}
+    @Queue varchar(40), @Worker nvarchar(128), @Host nvarchar(128), @Process bigint, @Version varchar(40)
+AS
+BEGIN
+    {{ begins }}
+
+    UPDATE w
+    SET
+        [SeenAt] = @_Now, [Host] = @Host, [Process] = @Process, [Version] = @Version,
+        [StartedAt] = CASE
+            WHEN w.[Host] = @Host AND w.[Process] = @Process AND w.[Version] = @Version THEN w.[StartedAt]
+            ELSE @_Now
+        END
+    FROM {{ object("QueueWorker") }} AS w WITH (ROWLOCK)
+    WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker;
+    IF @@ROWCOUNT > 0 RETURN 0;
+
+    DELETE TOP (1000) w
+    FROM {{ object("QueueWorker") }} AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE w.[Queue] = @Queue AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
+
+    INSERT INTO {{ object("QueueWorker") }} ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
+    SELECT @Queue, @Worker, @Host, @Process, @Version, @_Now, @_Now
+    WHERE NOT EXISTS (
+        SELECT 1 FROM {{ object("QueueWorker") }} AS w WITH (UPDLOCK, SERIALIZABLE)
+        WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker
+    );
+END;
+{% endfilter %}
+{% filter made("PROCEDURE", "QueueMinuteKeep") %}
+/*
+The figures of this minute. Without @Due it asks for the turn to take them: 1 for one of all who ask in a minute, who then calls this
+with the figures. Minutes before yesterday go.
+Table access order: QueueMinute.
+*/
+{{ create_or_alter }} PROCEDURE {{ object("QueueMinuteKeep") }}
+    @Queue varchar(40), @Due bigint, @OldestMs bigint, @InFlight bigint, @Failed bigint, @Ended bigint
+AS
+BEGIN
+    {{ begins }}
+    DECLARE @_At datetime2(0) = DATEADD(MINUTE, DATEDIFF(MINUTE, '2020-01-01', @_Now), CAST('2020-01-01' AS datetime2(0)));
+    DECLARE @_Kept int = 0;
+
+    IF @Due IS NOT NULL
+    BEGIN
+        UPDATE m
+        SET [Due] = @Due, [OldestMs] = @OldestMs, [InFlight] = @InFlight, [Failed] = @Failed, [Ended] = @Ended
+        FROM {{ object("QueueMinute") }} AS m WITH (ROWLOCK)
+        WHERE
+            m.[Queue] = @Queue AND m.[Due] IS NULL
+            AND m.[At] = (
+                SELECT MAX(n.[At])
+                FROM {{ object("QueueMinute") }} AS n WITH (READCOMMITTEDLOCK)
+                WHERE n.[Queue] = @Queue AND n.[At] > DATEADD(MINUTE, -2, @_At)
+            );
+        SET @_Kept = @@ROWCOUNT;
+    END;
+    ELSE IF NOT EXISTS (
+        SELECT 1 FROM {{ object("QueueMinute") }} AS m WITH (READCOMMITTEDLOCK) WHERE m.[Queue] = @Queue AND m.[At] = @_At
+    )
+    BEGIN
+        INSERT INTO {{ object("QueueMinute") }} ([Queue], [At])
+        SELECT @Queue, @_At
+        WHERE NOT EXISTS (
+            SELECT 1 FROM {{ object("QueueMinute") }} AS m WITH (UPDLOCK, SERIALIZABLE) WHERE m.[Queue] = @Queue AND m.[At] = @_At
+        );
+        SET @_Kept = @@ROWCOUNT;
+        IF @_Kept = 1
+            DELETE m
+            FROM {{ object("QueueMinute") }} AS m WITH (ROWLOCK)
+            WHERE m.[Queue] = @Queue AND m.[At] < DATEADD(HOUR, -25, @_At);
+    END;
+
+    SELECT CAST(@_Kept AS bit) AS [Kept];
+END;
+{% endfilter %}

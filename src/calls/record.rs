@@ -1,0 +1,217 @@
+//! The records that the database keeps: actions of operators, workers, the figures of each minute.
+
+use super::sessions::{Ask, Sessions, YieldsTo};
+use super::terms::CallTerms;
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{ItemState, Minute, OperatorAction, RegisteredWorker, Rows, Value, Watched, text_of_us, time_of_ms};
+use crate::metrics::CallKind;
+use crate::session::{Param, Session};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// An action to record.
+pub(crate) struct NewAction<'a> {
+    pub(crate) verb: &'a str,
+    pub(crate) who: &'a str,
+    pub(crate) filter: Option<&'a str>,
+    /// Running, Done or Failed.
+    pub(crate) state: &'a str,
+    pub(crate) expected: Option<i64>,
+    pub(crate) done: i64,
+    pub(crate) refused: i64,
+    pub(crate) result: Option<&'a str>,
+}
+
+/// A step of an action on many items.
+#[derive(Default)]
+pub(crate) struct ActionStep<'a> {
+    /// The holder; `None` asks for a cancel.
+    pub(crate) owner: Option<&'a str>,
+    pub(crate) lease_ms: i32,
+    pub(crate) done: i64,
+    pub(crate) refused: i64,
+    pub(crate) place: Option<&'a str>,
+    /// The end, if it is one.
+    pub(crate) state: Option<&'a str>,
+    pub(crate) result: Option<&'a str>,
+}
+
+/// Records an action; its number. It is not tried again: it might be recorded twice.
+pub(crate) fn note(session: &mut Session, terms: &CallTerms, action: &NewAction<'_>) -> Result<i64> {
+    let queue = stem(terms);
+    let params = [
+        Param::Text(&queue),
+        Param::Text(action.verb),
+        Param::Text(action.who),
+        Param::OptionalText(action.filter),
+        Param::Text(action.state),
+        Param::OptionalLong(action.expected),
+        Param::OptionalLong(Some(action.done)),
+        Param::OptionalLong(Some(action.refused)),
+        Param::OptionalText(action.result),
+    ];
+    let rows = run(session, terms, "action_note", &params)?;
+    long(&rows, 0, 0).ok_or_else(|| Error::new(ErrorKind::Protocol, "the server gave no number of an action"))
+}
+
+/// Makes a step of an action; its state, or `None` where it has ended or another process holds it.
+pub(crate) fn step(
+    session: &mut Session,
+    terms: &CallTerms,
+    number: i64,
+    step: &ActionStep<'_>,
+) -> Result<Option<String>> {
+    let params = [
+        Param::OptionalLong(Some(number)),
+        Param::OptionalText(step.owner),
+        Param::Integer(step.lease_ms),
+        Param::OptionalLong(Some(step.done)),
+        Param::OptionalLong(Some(step.refused)),
+        Param::OptionalText(step.place),
+        Param::OptionalText(step.state),
+        Param::OptionalText(step.result),
+    ];
+    let rows = run(session, terms, "action_step", &params)?;
+    Ok(text(&rows, 0, 0))
+}
+
+/// The newest actions: of the queue or of all, of one number, below a number.
+pub(crate) fn actions(
+    on: &dyn Sessions,
+    terms: &CallTerms,
+    of_queue: bool,
+    number: Option<i64>,
+    below: Option<i64>,
+    most: i32,
+) -> Result<Vec<OperatorAction>> {
+    let queue = of_queue.then(|| stem(terms));
+    let params = [
+        Param::OptionalText(queue.as_deref()),
+        Param::OptionalLong(number),
+        Param::OptionalLong(below),
+        Param::Integer(most),
+    ];
+    let rows = ask(on, terms, CallKind::Actions, "actions", &params)?;
+    Ok((0..rows.len()).map(|row| action(&rows, row)).collect())
+}
+
+/// The actions on many items that no process is at work on.
+pub(crate) fn open(on: &dyn Sessions, terms: &CallTerms) -> Result<Vec<i64>> {
+    let queue = stem(terms);
+    let rows = ask(on, terms, CallKind::Actions, "actions_open", &[Param::Text(&queue)])?;
+    Ok((0..rows.len()).filter_map(|row| long(&rows, row, 0)).collect())
+}
+
+/// Reports that a worker is there.
+pub(crate) fn seen(session: &mut Session, terms: &CallTerms, host: &str) -> Result<()> {
+    let queue = stem(terms);
+    let params = [
+        Param::Text(&queue),
+        Param::Text(&terms.worker),
+        Param::Text(host),
+        Param::OptionalLong(Some(i64::from(std::process::id()))),
+        Param::Text(env!("CARGO_PKG_VERSION")),
+    ];
+    run(session, terms, "worker_seen", &params).map(drop)
+}
+
+/// The workers in the registry, those that reported last first.
+pub(crate) fn workers(on: &dyn Sessions, terms: &CallTerms) -> Result<Vec<RegisteredWorker>> {
+    let queue = stem(terms);
+    let rows = ask(on, terms, CallKind::Workers, "workers", &[Param::Text(&queue)])?;
+    let worker = |row| RegisteredWorker {
+        worker: text(&rows, row, 0).unwrap_or_default(),
+        host: text(&rows, row, 1).unwrap_or_default(),
+        process: long(&rows, row, 2).unwrap_or(0),
+        version: text(&rows, row, 3).unwrap_or_default(),
+        started_at: text_of_us(long(&rows, row, 4).unwrap_or(0)),
+        seen_at: text_of_us(long(&rows, row, 5).unwrap_or(0)),
+        seen_ms: long(&rows, row, 6).unwrap_or(0).max(0),
+    };
+    Ok((0..rows.len()).map(worker).collect())
+}
+
+/// Takes the turn to keep the figures of this minute, or keeps them: whether it was this caller's.
+pub(crate) fn keep_minute(session: &mut Session, terms: &CallTerms, watched: Option<&Watched>) -> Result<bool> {
+    let queue = stem(terms);
+    let figure = |of: fn(&Watched) -> Option<i64>| Param::OptionalLong(watched.and_then(of));
+    let params = [
+        Param::Text(&queue),
+        figure(|watched| Some(watched.stats.due)),
+        figure(|watched| watched.stats.oldest_due_ms),
+        figure(|watched| Some(watched.stats.count(ItemState::Processing))),
+        figure(|watched| Some(watched.stats.count(ItemState::Failed))),
+        figure(|watched| Some(watched.ended_per_minute)),
+    ];
+    let rows = run(session, terms, "minute_keep", &params)?;
+    Ok((!rows.is_empty()).then(|| rows.value(0, 0)).is_some_and(|value| match value {
+        Value::Boolean(kept) => kept,
+        Value::Integer(kept) => kept != 0,
+        // psqlODBC may give a boolean as text.
+        Value::Text(kept) => kept == "1" || kept == "t",
+        _ => false,
+    }))
+}
+
+/// The minutes after `since`, the oldest first.
+pub(crate) fn minutes(on: &dyn Sessions, terms: &CallTerms, since: SystemTime) -> Result<Vec<Minute>> {
+    let queue = stem(terms);
+    let since = since.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(0));
+    let params = [Param::Text(&queue), Param::OptionalLong(Some(since))];
+    let rows = ask(on, terms, CallKind::Minutes, "minutes", &params)?;
+    let minute = |row| Minute {
+        at: time_of_ms(long(&rows, row, 0).unwrap_or(0)),
+        due: long(&rows, row, 1).unwrap_or(0),
+        oldest_ms: long(&rows, row, 2),
+        in_flight: long(&rows, row, 3).unwrap_or(0),
+        failed: long(&rows, row, 4).unwrap_or(0),
+        ended: long(&rows, row, 5).unwrap_or(0),
+    };
+    Ok((0..rows.len()).map(minute).collect())
+}
+
+/// The queue's name in its rows.
+fn stem(terms: &CallTerms) -> String {
+    terms.dialect.queue_stem(&terms.spec.queue)
+}
+
+fn run(session: &mut Session, terms: &CallTerms, name: &str, params: &[Param<'_>]) -> Result<Rows> {
+    session.execute(&terms.dialect.schema_call(name, &terms.schema)?, params)
+}
+
+fn ask(on: &dyn Sessions, terms: &CallTerms, call: CallKind, name: &str, params: &[Param<'_>]) -> Result<Rows> {
+    on.ask(call, YieldsTo::Closing, |session| run(session, terms, name, params))
+}
+
+fn action(rows: &Rows, row: usize) -> OperatorAction {
+    OperatorAction {
+        number: long(rows, row, 0).unwrap_or(0),
+        queue: text(rows, row, 1).unwrap_or_default(),
+        verb: text(rows, row, 2).unwrap_or_default(),
+        who: text(rows, row, 3).unwrap_or_default(),
+        login: text(rows, row, 4).unwrap_or_default(),
+        filter: text(rows, row, 5),
+        state: text(rows, row, 6).unwrap_or_default(),
+        begun_at: text_of_us(long(rows, row, 7).unwrap_or(0)),
+        ended_at: long(rows, row, 8).map(text_of_us),
+        expected: long(rows, row, 9),
+        done: long(rows, row, 10).unwrap_or(0),
+        refused: long(rows, row, 11).unwrap_or(0),
+        place: text(rows, row, 12),
+        result: text(rows, row, 13),
+        is_held: long(rows, row, 14) == Some(1),
+    }
+}
+
+fn long(rows: &Rows, row: usize, column: usize) -> Option<i64> {
+    match (row < rows.len()).then(|| rows.value(row, column)) {
+        Some(Value::Integer(number)) => Some(number),
+        _ => None,
+    }
+}
+
+fn text(rows: &Rows, row: usize, column: usize) -> Option<String> {
+    match (row < rows.len()).then(|| rows.value(row, column)) {
+        Some(Value::Text(text)) => Some(text.to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,196 @@
+//! Actions of operators on many items: begun with a row in the database, done in bounded calls, and taken up by another process
+//! when the one at work has gone.
+
+use super::find;
+use super::inner::QueueInner;
+use super::record::KEEP_NONE;
+use crate::calls::{self, ActionStep, NewAction, Sessions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{
+    Action, Answer, Batch, Filter, ItemRef, ItemState, OperatorAction, OperatorVerb, Outcome, Settlement,
+};
+use crate::metrics::CallKind;
+use uuid::Uuid;
+
+/// Items of one step, and rows that it reads at most.
+const STEP: u32 = 500;
+const READ: u32 = 10_000;
+
+/// How long a process that has not reported a step is at work.
+const LEASE_MS: i32 = 60_000;
+
+/// The outcome of a step.
+struct Step {
+    done: usize,
+    refused: usize,
+    /// The key to go on after; `None`: it was the last.
+    place: Option<String>,
+}
+
+impl QueueInner {
+    /// Begins an action; its number. Nothing is changed yet.
+    pub(super) fn begin_action(&self, verb: OperatorVerb, filter: &Filter, expected: Option<i64>) -> Result<i64> {
+        self.backend.calls(&format!("{} items", verb.word()), KEEP_NONE)?;
+        if verb == OperatorVerb::Purge
+            && let Some(state) = filter.states.iter().find(|state| !state.is_finished())
+        {
+            let message = format!("only finished items can be purged, and {state} ones are not");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        // By key, too, only finished items; Failed ones only where they, or their keys, are named.
+        let mut filter = filter.clone();
+        if verb == OperatorVerb::Purge && filter.states.is_empty() {
+            let by_key = filter.keys.is_some();
+            let goes = |state: &ItemState| if by_key { verb.takes(*state) } else { verb.states().contains(state) };
+            filter.states = ItemState::ALL.into_iter().filter(goes).collect();
+        }
+        let filter = filter.to_json(false)?;
+        let action = NewAction {
+            verb: verb.word(),
+            who: &self.operator,
+            filter: Some(&filter),
+            state: "Running",
+            expected,
+            done: 0,
+            refused: 0,
+            result: None,
+        };
+        self.once(CallKind::Actions, |session| calls::note(session, &self.terms, &action))
+    }
+
+    /// Does an action from where it is, until it has ended or `go_on` is false. `None`: it has ended before, or another process is
+    /// at work on it.
+    pub(super) fn run_action(
+        &self,
+        number: i64,
+        go_on: &mut dyn FnMut(&OperatorAction) -> bool,
+    ) -> Result<Option<OperatorAction>> {
+        let owner = Uuid::now_v7().to_string();
+        let step = |step: ActionStep<'_>| {
+            let step = ActionStep { owner: Some(&owner), lease_ms: LEASE_MS, ..step };
+            self.once(CallKind::Actions, |session| calls::step(session, &self.terms, number, &step))
+        };
+        let held = |step: ActionStep<'_>| {
+            let step = ActionStep { owner: Some(&owner), lease_ms: 0, ..step };
+            self.once(CallKind::Actions, |session| calls::step(session, &self.terms, number, &step))
+        };
+        let Some(mut state) = step(ActionStep::default())? else { return Ok(None) };
+        loop {
+            let Some(action) = self.action(number)? else { return Ok(None) };
+            if state == "Cancelling" {
+                held(ActionStep { state: Some("Cancelled"), ..ActionStep::default() })?;
+                return self.action(number);
+            }
+            if !go_on(&action) || self.called_off().is_some() {
+                // Another process can take it up at once.
+                held(ActionStep::default())?;
+                return self.action(number);
+            }
+            let reported = match self.step(&action) {
+                Ok(Step { done, refused, place }) => {
+                    let count = |count| i64::try_from(count).unwrap_or(i64::MAX);
+                    let end = if place.is_none() { Some("Done") } else { None };
+                    step(ActionStep {
+                        done: count(done),
+                        refused: count(refused),
+                        place: place.as_deref(),
+                        state: end,
+                        ..ActionStep::default()
+                    })?
+                }
+                Err(error) if error.is_retryable() || error.kind() == ErrorKind::Closed => return Err(error),
+                Err(error) => held(ActionStep {
+                    state: Some("Failed"),
+                    result: Some(&error.to_string()),
+                    ..ActionStep::default()
+                })?,
+            };
+            match reported {
+                Some(open) if open == "Running" || open == "Cancelling" => state = open,
+                _ => return self.action(number),
+            }
+        }
+    }
+
+    /// The action with this number.
+    pub(super) fn action(&self, number: i64) -> Result<Option<OperatorAction>> {
+        Ok(calls::actions(self, &self.terms, true, Some(number), None, 1)?.into_iter().next())
+    }
+
+    /// Changes the next items of an action.
+    fn step(&self, action: &OperatorAction) -> Result<Step> {
+        let verb: OperatorVerb = action.verb.parse()?;
+        let mut filter = Filter::from_json(action.filter.as_deref().unwrap_or("{}"))?;
+        if self.terms.spec.is_own() {
+            // Items that changed after its begin are not meant: those that came meanwhile, and its own.
+            let begun = Some(action.begun_at.clone());
+            filter.before =
+                filter.before.take().map_or_else(|| begun.clone(), |before| Some(before).min(begun.clone()));
+        }
+        let (page, further) = find::look(self, &filter, action.place.as_deref(), STEP, READ)?;
+        let last = page.iter().last().map(|item| item.key().to_owned());
+        let place = if page.len() >= STEP as usize { last } else { further };
+        let (done, refused) = self.act(verb, &filter, &page)?;
+        Ok(Step { done, refused, place })
+    }
+
+    /// Performs an action on the items of a page that are as they were when it was read: how many were changed, and how many not.
+    fn act(&self, verb: OperatorVerb, filter: &Filter, page: &Batch) -> Result<(usize, usize)> {
+        if page.is_empty() {
+            return Ok((0, 0));
+        }
+        if verb == OperatorVerb::Purge {
+            let keys = page.iter().map(|item| item.key().to_owned()).collect();
+            let found = Filter { keys: Some(keys), ..filter.clone() };
+            let own = self.backend.calls("purge items", KEEP_NONE)?;
+            let purged = calls::purge(self, &self.terms, own, &found, STEP)?;
+            let purged = usize::try_from(purged).unwrap_or(usize::MAX).min(page.len());
+            return Ok((purged, page.len() - purged));
+        }
+        let outcomes = self.apply(verb, page)?;
+        let done = outcomes.iter().filter(|outcome| outcome.answer == Answer::Ok).count();
+        Ok((done, outcomes.len() - done))
+    }
+
+    /// Redrives items, without a record.
+    pub(super) fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
+        let why = "they have no procedure for it, and their Modify_ restarts no finished item";
+        let own = self.backend.calls("redrive items", why)?;
+        calls::redrive(self, &self.terms, own, items, operation, |outcomes| {
+            if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
+                self.process.polls.wake();
+            }
+        })
+    }
+
+    /// The outcome of an action for each item of a page.
+    pub(super) fn apply(&self, verb: OperatorVerb, page: &Batch) -> Result<Vec<Outcome>> {
+        let settled = |action: Action, delay_ms: Option<i64>| {
+            let control = |item| {
+                let item: crate::item::Item<'_> = item;
+                Settlement { delay_ms, ..Settlement::control(item.key(), token(item), action) }
+            };
+            let settlements: Vec<_> = page.iter().map(control).collect();
+            self.settle(&settlements, None, 0, calls::Answers::All).map(|(outcomes, _)| outcomes)
+        };
+        match verb {
+            // Due at once, and not when its pause is over.
+            OperatorVerb::Retry => settled(Action::Resume, Some(0)),
+            OperatorVerb::Cancel => settled(Action::Cancel, None),
+            OperatorVerb::Pause => settled(Action::Pause, None),
+            OperatorVerb::Resume => settled(Action::Resume, None),
+            OperatorVerb::Redrive => {
+                let items: Vec<_> = page.iter().map(|item| ItemRef { key: item.key(), token: token(item) }).collect();
+                self.redrive(&items, None)
+            }
+            OperatorVerb::Purge => {
+                Err(Error::new(ErrorKind::InvalidArgument, "a purge has no outcome for each item; use Queue::purge"))
+            }
+        }
+    }
+}
+
+/// The token of an item, for a call on it as long as it is unchanged. An item of a described table may have none yet.
+fn token(item: crate::item::Item<'_>) -> Option<&str> {
+    Some(item.token()).filter(|token| !token.is_empty())
+}

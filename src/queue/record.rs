@@ -1,0 +1,152 @@
+//! The records of a queue: who did what, which workers there are, the figures of each minute.
+
+use super::inner::{QueueInner, QueueShared};
+use crate::calls::{self, Ask, NewAction, Sessions, YieldsTo};
+use crate::config::host_name;
+use crate::error::{ErrorKind, Result};
+use crate::item::{Action, Answer, ItemRef, Outcome, Settlement, Watched};
+use crate::metrics::CallKind;
+use crate::session::Session;
+use crate::shared::SEEN_EVERY;
+use serde_json::json;
+use std::time::Duration;
+
+/// Why hand-written procedures have no records.
+pub(super) const KEEP_NONE: &str = "they keep no records";
+
+/// How often figures are kept.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The rows that a look for the figures of a minute reads.
+const LOOK: i32 = 10_000;
+
+/// Keys that the record of a call names.
+const NAMED: usize = 20;
+
+impl QueueInner {
+    /// Records an action that has been done. The items are changed: a failure is logged, and is not the call's.
+    pub(super) fn record(&self, verb: &str, filter: &str, (done, refused): (usize, usize)) {
+        if self.backend.own().is_none() || self.attached.is_some() || done == 0 {
+            return;
+        }
+        let count = |count| i64::try_from(count).unwrap_or(i64::MAX);
+        let action = NewAction {
+            verb,
+            who: &self.operator,
+            filter: Some(filter),
+            state: "Done",
+            expected: None,
+            done: count(done),
+            refused: count(refused),
+            result: None,
+        };
+        let noted = self.once(CallKind::Actions, |session| calls::note(session, &self.terms, &action));
+        if let Err(error) = noted {
+            let (name, who) = (self.terms.queue(), &self.operator);
+            log::warn!("queue {name}: {verb} of {done} items by {who} could not be recorded: {error}");
+        }
+    }
+
+    /// Records the settlements of an operator among those of a call: those without an attempt.
+    pub(super) fn record_control(&self, settlements: &[Settlement<'_>], outcomes: &[Outcome]) {
+        let control = |settlement: &Settlement<'_>| settlement.attempt == 0 && settlement.action != Action::Step;
+        let mut rest: Vec<_> = settlements.iter().zip(outcomes).filter(|(of, _)| control(of)).collect();
+        while let Some((first, _)) = rest.first() {
+            let action = first.action;
+            let (of, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(of, _)| of.action == action);
+            let done = of.iter().filter(|(_, outcome)| outcome.answer == Answer::Ok).count();
+            let filter = keys(of.iter().map(|(settlement, _)| settlement.key));
+            self.record(word(action), &filter, (done, of.len() - done));
+            rest = others;
+        }
+    }
+
+    /// Records an action on these items.
+    pub(super) fn record_items(&self, verb: &str, items: &[ItemRef<'_>], outcomes: &[Outcome]) {
+        let done = outcomes.iter().filter(|outcome| outcome.answer == Answer::Ok).count();
+        self.record(verb, &keys(items.iter().map(|item| item.key)), (done, outcomes.len() - done));
+    }
+
+    /// One try: it must not be done twice.
+    pub(super) fn once<T>(&self, call: CallKind, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        self.refuse_attached()?;
+        self.tried(call, self.pool.acquire(), work)
+    }
+
+    /// Keeps the figures of this minute, in the turn of one of all processes: whether it was this one's. `look` takes them.
+    pub(crate) fn keep_minute(&self, look: impl FnOnce() -> Result<Watched>) -> Result<bool> {
+        if self.backend.own().is_none() || !self.process.minutes.take(MINUTE) {
+            return Ok(false);
+        }
+        let kept = self.keep(look);
+        if kept.as_ref().is_err_and(|error| cannot(error.kind())) {
+            self.process.minutes.end();
+            return Ok(false);
+        }
+        kept
+    }
+
+    fn keep(&self, look: impl FnOnce() -> Result<Watched>) -> Result<bool> {
+        let keep = |watched: Option<&Watched>| {
+            self.ask(CallKind::Minutes, YieldsTo::Interrupts, |session| {
+                calls::keep_minute(session, &self.terms, watched)
+            })
+        };
+        if !keep(None)? {
+            return Ok(false);
+        }
+        let watched = look()?;
+        keep(Some(&watched))
+    }
+
+    /// The same by a look of this process, unless its login sees some types only.
+    pub(super) fn sample_minute(&self) -> Result<()> {
+        if self.terms.spec.roles.own_types_only || self.called_off().is_some() {
+            return Ok(());
+        }
+        self.keep_minute(|| self.backend.watch(self, &self.terms, LOOK)).map(drop)
+    }
+}
+
+impl QueueShared {
+    /// Reports that this handle's worker is there, beside a call that only workers make, when it is time. A failure is not the call's.
+    pub(super) fn report_worker(&self, session: &mut Session) {
+        if self.backend.own().is_none() || !self.seen.take(SEEN_EVERY) {
+            return;
+        }
+        if let Err(error) = calls::seen(session, &self.terms, &host_name()) {
+            log::debug!("queue {}: the worker could not be registered: {error}", self.terms.queue());
+            if cannot(error.kind()) {
+                self.seen.end();
+            }
+        }
+    }
+}
+
+/// Whether this login, or an installation of before, lacks the record for good.
+pub(super) fn cannot(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::PermissionDenied | ErrorKind::SchemaMismatch)
+}
+
+/// Keys as a filter, the first of them where there are many.
+fn keys<'a>(keys: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let count = keys.len();
+    let named: Vec<_> = keys.take(NAMED).collect();
+    let more = count - named.len();
+    if more == 0 { json!({"keys": named}) } else { json!({"keys": named, "and_more": more}) }.to_string()
+}
+
+fn word(action: Action) -> &'static str {
+    match action {
+        Action::Complete => "complete",
+        Action::CompletePartially => "complete_partially",
+        Action::Fail => "fail",
+        Action::Retry => "retry",
+        Action::Release => "release",
+        Action::Cancel => "cancel",
+        Action::Pause => "pause",
+        Action::Resume => "resume",
+        Action::Terminate => "terminate",
+        Action::Step => "step",
+    }
+}
