@@ -206,6 +206,14 @@ typedef struct {
     uint64_t id;
 } readpast_error;
 
+/// A text that a call made. Immutable; any number of threads may read it.
+///
+/// Made by `readpast_queue_ask` and `readpast_metrics`, freed by `readpast_text_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_text;
+
 /// The name of a status, as this header spells it: `"READPAST_EMPTY"`.
 ///
 /// *Ownership*: the text is the library's and lives as long as it.
@@ -253,6 +261,16 @@ const char *readpast_error_operation(readpast_error error);
 
 /// Frees an error. The null handle, and one that was freed already, are ignored.
 void readpast_error_free(readpast_error error);
+
+/// The characters of the text.
+///
+/// *Ownership*: the characters are the text's, until that is freed.
+///
+/// *Returns*: UTF-8; NULL for a text that is null or freed.
+const char *readpast_text_get(readpast_text text);
+
+/// Frees a text. The null handle, and one that was freed already, are ignored.
+void readpast_text_free(readpast_text text);
 
 /// The version of the library at run time: `"0.1.0"`.
 ///
@@ -1576,6 +1594,32 @@ typedef struct {
 } readpast_stats;
 #define READPAST_STATS_INIT {sizeof(readpast_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
+/// Answers the question called `what`, as the command's `--json` does: `"stats"`, `"trend"`, `"watch"`, `"types"`, `"errors"`,
+/// `"workers"`, `"find"`, `"show"`, `"why"`, `"retry"`, `"redrive"`, `"cancel"`, `"pause"`, `"resume"`, `"purge"`, `"recover"`,
+/// `"settings"`, `"set"`, `"doctor"`. docs/ask.md has the arguments and the answer of each. Later versions may add questions,
+/// arguments and members of answers.
+///
+/// `arguments_json` is a JSON object, like `{"items": [{"key": "2026-11-21T08:30:00.1234560"}]}`; NULL gives none. An argument that
+/// the question does not take is refused.
+///
+/// The answer is JSON on one line. Calls on items answer for each of them: an item that was left unchanged is no failure.
+///
+/// *Ownership*: the caller frees `*answer` with `readpast_text_free`.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*answer` holds the answer; `readpast_text_get` reads it.
+/// - `READPAST_INVALID_ARGUMENT`: there is no such question, or an argument cannot be taken; the message names those that there
+///   are.
+/// - `READPAST_INVALID_ITEM`: a key is not one of this queue's, or a value of `set` does not fit it.
+/// - `READPAST_OUTCOME_UNKNOWN`: see there.
+/// - `READPAST_INTERRUPTED`: between the two looks of a trend, by `readpast_queue_interrupt`.
+/// - any failure of the connection or the server.
+readpast_status readpast_queue_ask(readpast_queue queue,
+                                   const char *what,
+                                   const char *arguments_json,
+                                   readpast_text *answer,
+                                   readpast_error *err);
+
 /// Finds up to `max_items` (1 to 1000) items, in the order of their keys. It claims and changes nothing.
 ///
 /// `filter_json` is a JSON object in which every member narrows the choice: `keys`, `status` and `types` (arrays of text),
@@ -1684,14 +1728,6 @@ readpast_status readpast_queue_figures(readpast_queue queue,
 
 /* ---- What this process has done ---- */
 
-/// A text that a call made. Immutable; any number of threads may read it.
-///
-/// Made by `readpast_metrics`, freed by `readpast_text_free`.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_text;
-
 /// This process's work on its queues since it began, in Prometheus' text format (`text/plain; version=0.0.4; charset=utf-8`), for
 /// a page that Prometheus scrapes: claims, settlements by outcome, lost leases, retries, errors, durations of calls, connections
 /// and workers, with the labels `schema` and `queue`. docs/reference.md lists the names; later versions may add some. It covers
@@ -1709,16 +1745,6 @@ typedef struct {
 /// - `READPAST_INVALID_ARGUMENT`: `text` is NULL.
 readpast_status readpast_metrics(readpast_text *text,
                                  readpast_error *err);
-
-/// The characters of the text.
-///
-/// *Ownership*: the characters are the text's, until that is freed.
-///
-/// *Returns*: UTF-8; NULL for a text that is null or freed.
-const char *readpast_text_get(readpast_text text);
-
-/// Frees a text. The null handle, and one that was freed already, are ignored.
-void readpast_text_free(readpast_text text);
 
 
 #ifdef __cplusplus

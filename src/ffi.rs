@@ -26,6 +26,7 @@ mod text;
 
 // The header, in its order: first the answers of every call.
 mod error;
+mod made_text;
 mod status;
 mod version;
 
@@ -38,6 +39,7 @@ mod list;
 mod queue;
 
 mod action;
+mod ask;
 mod claim;
 mod enqueue;
 mod operate;
@@ -69,7 +71,7 @@ mod metrics;
 mod tests;
 
 pub use self::{
-    action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, figures::*, install::*,
-    list::*, log::*, made::*, metrics::*, operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*,
-    settle::*, stats::*, status::*, trace::*, value::*, version::*, watch::*, worker::*,
+    action::*, ask::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, figures::*,
+    install::*, list::*, log::*, made::*, made_text::*, metrics::*, operate::*, outcome::*, queue::*, receipts::*,
+    renew::*, renewal::*, settle::*, stats::*, status::*, trace::*, value::*, version::*, watch::*, worker::*,
 };

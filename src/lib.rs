@@ -73,6 +73,8 @@ pub mod doctor;
 
 pub mod stress;
 
+pub mod ask;
+
 pub mod engine;
 
 pub mod worker;

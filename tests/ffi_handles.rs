@@ -77,6 +77,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     let mut new_renewal = renewal;
     let (mut new_receipts, mut new_queues) = (receipts, queues);
     let (mut new_worker, mut new_events) = (worker, events);
+    let mut new_text = readpast_text { id };
     let mut news = 7;
     let item = readpast_new_item {
         struct_size: size_of::<readpast_new_item>(),
@@ -133,6 +134,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
             tell(|err| readpast_queue_renew(queue, &lease, 1, ptr::null_mut(), err)),
             tell(|err| readpast_queue_recover(queue, 1, ptr::null_mut(), err)),
             tell(|err| readpast_queue_find(queue, ptr::null(), ptr::null(), 1, &mut new_batch, err)),
+            tell(|err| readpast_queue_ask(queue, c"stats".as_ptr(), ptr::null(), &mut new_text, err)),
             tell(|err| readpast_queue_figures(queue, c"trend".as_ptr(), ptr::null(), &mut new_batch, err)),
             tell(|err| readpast_queue_redrive(queue, &item_ref, 1, ptr::null(), ptr::null_mut(), err)),
             tell(|err| readpast_queue_purge(queue, ptr::null(), 1, ptr::null_mut(), err)),
@@ -168,7 +170,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     assert_eq!((new_queue.id, shared.id, new_batch.id, new_renewal.id), (0, 0, 0, 0), "places for handles are written");
     assert_eq!((new_receipts.id, readpast_receipts_count(receipts)), (0, 0));
     assert_eq!((new_queues.id, readpast_queues_count(queues)), (0, 0));
-    assert_eq!(readpast_queue_lease_ms(queue), 0);
+    assert_eq!((new_text.id, readpast_queue_lease_ms(queue)), (0, 0));
     assert_eq!(readpast_queue_given_up(queue), 0);
     assert!(readpast_queue_worker(queue).is_null() && readpast_batch_json(batch, 0).is_null());
     assert!(readpast_queue_name(queue).is_null() && readpast_queue_is_traced(queue) == 0);

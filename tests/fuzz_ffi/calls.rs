@@ -1,5 +1,6 @@
 //! The calls that take much: items, settlements, workers, filters.
 
+use super::input::Text;
 use super::*;
 
 impl World {
@@ -225,6 +226,22 @@ impl World {
         self.tell(input, |err| unsafe { readpast_queue_figures(queue, of, key.as_ptr(), to, err) });
         if !to.is_null() {
             self.keep(input, BATCH, place.id);
+        }
+    }
+
+    pub(super) fn ask(&self, input: &mut Input, queue: readpast_queue) {
+        let mut place = readpast_text { id: input.number() };
+        // The checks of `doctor` ask the catalog for much.
+        let known = readpast::ask::QUESTIONS.get(input.below(readpast::ask::QUESTIONS.len() + 1));
+        let known = known.filter(|question| question.name != "doctor");
+        let what = known.map_or_else(|| input.text(), |question| Text::of(question.name));
+        let arguments = input.arguments();
+        let to = input.maybe(&mut place);
+        // SAFETY: both are NULL or text that outlives the call, the place is NULL or there.
+        self.tell(input, |err| unsafe { readpast_queue_ask(queue, what.as_ptr(), arguments.as_ptr(), to, err) });
+        if !to.is_null() {
+            assert!(!self.may_read || place.id == 0 || self.read(readpast_text_get(place)).is_some());
+            self.keep(input, TEXT, place.id);
         }
     }
 

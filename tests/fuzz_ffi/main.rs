@@ -361,6 +361,7 @@ impl World {
                     }
                 }
                 37 => self.figures(input, queue),
+                38 => self.ask(input, queue),
                 43..47 => self.work(input, queue),
                 47 => self.events(input),
                 48 => {

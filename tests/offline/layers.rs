@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
-const ORDER: [&str; 25] = [
+const ORDER: [&str; 26] = [
     "error",
     "sync",
     "threads",
@@ -28,6 +28,7 @@ const ORDER: [&str; 25] = [
     "queue",
     "doctor",
     "stress",
+    "ask",
     "engine",
     "worker",
     "ffi",

@@ -7,7 +7,7 @@ use crate::global::Global;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::signals::Stop;
-use readpast::ItemState;
+use readpast::ask::{FINISHED, purged};
 use readpast::queue::MAX_ITEMS;
 use serde_json::json;
 
@@ -37,9 +37,6 @@ pub struct Args {
     all: bool,
 }
 
-const FINISHED: [ItemState; 4] =
-    [ItemState::Completed, ItemState::PartiallyCompleted, ItemState::Cancelled, ItemState::Terminated];
-
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if args.filter.is_open() && !args.all {
         return Err(usage("no items are named; give --older-than or another filter, or --all"));
@@ -65,10 +62,10 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let stop = Stop::listen()?;
     let mut total = 0;
     loop {
-        let purged = queue.purge(&filter, args.batch)?;
-        total += purged;
+        let deleted = queue.purge(&filter, args.batch)?;
+        total += deleted;
         progress.done(total);
-        if purged == 0 {
+        if deleted == 0 {
             break;
         }
         if let Some(signal) = stop.signal() {
@@ -76,6 +73,6 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         }
     }
     progress.finish();
-    out.answer(|| format!("purged: {total}"), || json!({"purged": total}))?;
+    out.answer(|| format!("purged: {total}"), || purged(total))?;
     Ok(Exit::Done)
 }

@@ -7,10 +7,13 @@ use crate::global::Global;
 use crate::output::{Output, note};
 use crate::progress::Progress;
 use crate::signals::Stop;
+use readpast::ask::{Steered, digits};
 use readpast::queue::MAX_ITEMS;
-use readpast::{Action, Answer, Batch, Filter, ItemRef, ItemState, Outcome, Queue, Settlement};
+use readpast::{Answer, Filter, ItemState, Queue};
 use serde_json::json;
 use std::collections::BTreeMap;
+
+pub use readpast::ask::Verb;
 
 /// Options of all five.
 #[derive(Debug, clap::Args)]
@@ -30,89 +33,6 @@ pub struct Args {
     all: bool,
 }
 
-/// An action on items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verb {
-    Retry,
-    Cancel,
-    Pause,
-    Resume,
-    Redrive,
-}
-
-impl Verb {
-    #[cfg(feature = "serve")]
-    pub const ALL: [Self; 5] = [Self::Retry, Self::Redrive, Self::Cancel, Self::Pause, Self::Resume];
-
-    /// The name of its subcommand.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Retry => "retry",
-            Self::Cancel => "cancel",
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Redrive => "redrive",
-        }
-    }
-
-    pub fn done(self) -> &'static str {
-        match self {
-            Self::Retry => "retried",
-            Self::Cancel => "cancelled",
-            Self::Pause => "paused",
-            Self::Resume => "resumed",
-            Self::Redrive => "redriven",
-        }
-    }
-
-    /// The states of the chosen items by default. Items that a worker holds are touched only on request.
-    pub fn states(self) -> &'static [ItemState] {
-        match self {
-            Self::Retry => &[ItemState::Error],
-            Self::Cancel => &[ItemState::Pending, ItemState::Error, ItemState::Paused],
-            Self::Pause => &[ItemState::Pending, ItemState::Error],
-            Self::Resume => &[ItemState::Paused],
-            Self::Redrive => &[ItemState::Failed],
-        }
-    }
-
-    /// The states in which it is possible; items in any other stay as they are.
-    pub fn takes(self, state: ItemState) -> bool {
-        use ItemState::{Cancelled, Error, Failed, PartiallyCompleted, Paused, Pending, Processing, Terminated};
-        match self {
-            Self::Retry => state == Error,
-            Self::Resume => state == Paused,
-            Self::Pause => matches!(state, Pending | Processing | Error),
-            Self::Cancel => matches!(state, Pending | Processing | Error | Paused),
-            Self::Redrive => matches!(state, Failed | Cancelled | Terminated | PartiallyCompleted | Error | Paused),
-        }
-    }
-
-    /// Performs it on items of one page. An item that was changed since it was found is left alone.
-    pub fn apply(self, queue: &Queue, page: &Batch) -> Result<Vec<Outcome>> {
-        let settled = |action: Action, delay_ms: Option<i64>| {
-            let mut settlements = Vec::with_capacity(page.len());
-            for item in page.iter() {
-                let control = Settlement::control(item.key(), filter::token(&item), action);
-                settlements.push(Settlement { delay_ms, ..control });
-            }
-            queue.settle(&settlements, None)
-        };
-        Ok(match self {
-            // Due at once, and not when its pause is over.
-            Self::Retry => settled(Action::Resume, Some(0))?,
-            Self::Cancel => settled(Action::Cancel, None)?,
-            Self::Pause => settled(Action::Pause, None)?,
-            Self::Resume => settled(Action::Resume, None)?,
-            Self::Redrive => {
-                let items: Vec<_> =
-                    page.iter().map(|item| ItemRef { key: item.key(), token: filter::token(&item) }).collect();
-                queue.redrive(&items, None)?
-            }
-        })
-    }
-}
-
 pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if args.filter.is_open() && !args.all {
         return Err(usage(
@@ -128,33 +48,32 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
     }
     let stop = Stop::listen()?;
     let progress = Progress::start(None, global.quiet);
-    let (mut done, mut refused) = (BTreeMap::new(), 0_u64);
+    let mut steered = Steered::default();
     for page in Pages::of(&queue, &filter, args.batch) {
         if let Some(signal) = stop.signal() {
-            let total: u64 = done.values().sum();
+            let total = steered.done();
             return Err(Failure::Partly(format!("interrupted; {}: {total}", verb.done()), Exit::Signal(signal)));
         }
         let page = page?;
-        for (item, outcome) in page.iter().zip(verb.apply(&queue, &page)?) {
-            if outcome.answer == Answer::Ok {
-                *done.entry(outcome.state.map_or("gone", ItemState::as_str)).or_insert(0_u64) += 1;
-            } else {
-                refused += 1;
+        let outcomes = verb.apply(&queue, &page)?;
+        steered.add(&outcomes);
+        for (item, outcome) in page.iter().zip(outcomes) {
+            if outcome.answer != Answer::Ok {
                 let state = outcome.state.map_or("gone", ItemState::as_str);
                 let what = format!("{} was left unchanged: {:?}, it is {state}", item.key(), outcome.answer);
                 progress.aside(|| note(&what));
             }
         }
-        progress.done(done.values().sum());
+        progress.done(steered.done());
     }
     progress.finish();
-    let total: u64 = done.values().sum();
+    let (total, refused) = (steered.done(), steered.refused);
     out.answer(
         || {
             let refused = if refused > 0 { format!(", left unchanged: {refused}") } else { String::new() };
             format!("{}: {total}{refused}", verb.done())
         },
-        || json!({verb.done(): total, "states": done, "refused": refused}),
+        || steered.document(verb),
     )?;
     Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
 }
@@ -169,7 +88,7 @@ fn dry_run(verb: Verb, queue: &Queue, filter: &Filter, args: &Args, out: &Output
             out.answer(
                 || format!("{}\t{}\t{state}\t{}", item.key(), filter::spoken(queue.spec(), item.key()), item.attempt()),
                 || {
-                    let (key, number) = (item.key(), filter::digits(queue.spec(), item.key()));
+                    let (key, number) = (item.key(), digits(queue.spec(), item.key()));
                     json!({"key": key, "short_number": number, "status": state, "attempt": item.attempt()})
                 },
             )?;

@@ -124,7 +124,7 @@ pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         note(&format!("{} of {name}: {done}, refused: {refused}; {}; by {}", verb.done(), query(&fields), request.who));
     };
     for page in Pages::of(queue, &filter, BATCH).take(MOST / BATCH as usize) {
-        let outcomes = page.and_then(|page| verb.apply(queue, &page));
+        let outcomes = page.and_then(|page| Ok(verb.apply(queue, &page)?));
         match outcomes {
             Ok(outcomes) => {
                 let fine = outcomes.iter().filter(|outcome| outcome.answer == Outcome::Ok).count();

@@ -271,13 +271,13 @@ impl Model {
     /// Does what was asked, and says what came of it.
     fn perform(&self, asked: &Asked) -> String {
         let Some(sampled) = self.sampled(&asked.queue) else { return "the queue is gone".to_owned() };
-        let done = sampled.queue().get(&asked.key).map_err(Into::into);
-        match done.and_then(|batch| asked.verb.apply(sampled.queue(), &batch)) {
+        let found = sampled.queue().get(&asked.key);
+        match found.and_then(|batch| asked.verb.apply(sampled.queue(), &batch)) {
             Ok(outcomes) if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) => {
                 format!("{}: {}", asked.verb.done(), asked.key)
             }
             Ok(_) => format!("{} was left unchanged", asked.key),
-            Err(failure) => failure.message(),
+            Err(error) => error.to_string(),
         }
     }
 }
