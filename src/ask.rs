@@ -11,7 +11,7 @@ mod steer;
 pub use self::figures::{Longer, stats, trend, types, watched};
 pub use self::items::{digits, item, reason, why};
 pub use self::question::{Field, Kind, Question};
-pub use self::setup::{doctor, findings, setting};
+pub use self::setup::{LISTED, doctor, findings, installed, list, setting};
 pub use self::steer::{FINISHED, Steered, Verb, passed_over, purged, recovered};
 
 use crate::error::{Error, ErrorKind, Excerpt, Result};

@@ -26,8 +26,9 @@ impl GivenItem {
 
 impl<'a> Given<'a> {
     pub(super) fn read(of: &Question, text: Option<&'a str>) -> Result<Self> {
-        let mut members: BTreeMap<String, &RawValue> = serde_json::from_str(text.unwrap_or("{}"))
+        let members: Option<BTreeMap<String, &RawValue>> = serde_json::from_str(text.unwrap_or("null"))
             .map_err(|error| refuse(format!("the arguments are no JSON object: {error}")))?;
+        let mut members = members.unwrap_or_default();
         let known = || of.arguments.iter().map(|argument| argument.path).filter(|path| !path.contains('['));
         if let Some(other) = members.keys().find(|name| !known().any(|argument| argument == name.as_str())) {
             let near = did_you_mean(other, known());

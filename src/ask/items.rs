@@ -20,8 +20,10 @@ pub(super) const FILTER: Field = object(
 
 const KEY: &[Field] = &[text("key", "the item's key or short number")];
 
-const WHY_MEMBERS: &[Field] =
-    &[text("why.reason", "a word for it: `waits`, `later`, `held` ..."), text("why.text", "a sentence for a person")];
+const WHY_MEMBERS: &[Field] = &[
+    text("why.reason", "`due_later`, `held`, `lease_ran_out`, `refused`, `paused`, `finished`, `blocked` or `waiting`"),
+    text("why.text", "a sentence for a person"),
+];
 
 pub(super) static FIND: Question = Question {
     name: "find",

@@ -1,9 +1,12 @@
 //! The settings of a queue, and the checks of what it relies on.
 
-use super::question::{Field, Question, number, text};
+use super::question::{Field, Question, boolean, number, text};
 use crate::calls::QueueSetting;
+use crate::config::Config;
 use crate::doctor;
+use crate::error::Result;
 use crate::finding::{Finding, Severity};
+use crate::install::{self, Installed};
 use serde_json::{Value, json};
 
 pub(super) static SETTINGS: Question = Question {
@@ -62,6 +65,37 @@ pub(super) static DOCTOR: Question = Question {
     ]],
     run: |queue, _| Ok(doctor(&doctor::check(queue.config()?, Some(queue.name()))?).to_string()),
 };
+
+/// The members of each element of a list of queues.
+pub const LISTED: &[Field] = &[
+    text("queue", "its name"),
+    text("schema", "the schema of the list"),
+    boolean("own", "true when the items are in a table of readpast's own, which a drop drops with them"),
+    text(
+        "table",
+        "the table of its items with its schema, as the catalog has it; null where hand-written procedures hide it",
+    )
+    .or_none(),
+    text("description", "its description, a text that is JSON itself"),
+];
+
+/// The queues that are installed in the schema that `config` names, as a JSON array.
+///
+/// # Errors
+/// As [`install::installed`].
+pub fn list(config: &Config) -> Result<String> {
+    let (schema, queues) = (config.schema()?, install::installed(config)?);
+    Ok(queues.iter().map(|queue| installed(schema.as_str(), queue)).collect::<Value>().to_string())
+}
+
+/// A queue of the list.
+#[must_use]
+pub fn installed(schema: &str, queue: &Installed) -> Value {
+    json!({
+        "queue": queue.queue, "schema": schema, "own": queue.own, "table": queue.table.as_ref().map(ToString::to_string),
+        "description": queue.description,
+    })
+}
 
 /// A setting.
 #[must_use]

@@ -11,7 +11,7 @@ use std::ptr;
 
 /// A text that a call made. Immutable; any number of threads may read it.
 ///
-/// Made by `readpast_queue_ask` and `readpast_metrics`, freed by `readpast_text_free`.
+/// Made by `readpast_queue_ask`, `readpast_list` and `readpast_metrics`, freed by `readpast_text_free`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct readpast_text {

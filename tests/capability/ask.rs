@@ -11,6 +11,7 @@ use support::fixture::{Body, Given};
 pub const BODIES: &[(&str, Body)] = &[
     ("ask::answers_have_the_members_of_the_page", answers_have_the_members_of_the_page),
     ("ask::items_are_changed_by_key_or_by_filter", items_are_changed_by_key_or_by_filter),
+    ("ask::queues_are_listed_as_on_the_page", queues_are_listed_as_on_the_page),
     ("ask::columns_are_edited", columns_are_edited),
     ("ask::unknown_questions_and_arguments_are_refused", unknown_questions_and_arguments_are_refused),
 ];
@@ -155,6 +156,17 @@ fn items_are_changed_by_key_or_by_filter(given: &Given) {
     let first = asked(&*queue, "redrive", &identity);
     assert_eq!((&first["redriven"], &first["after"]), (&json!(3), &Value::Null));
     assert_eq!(asked(&*queue, "redrive", &identity), first, "a repetition has the same answer");
+}
+
+fn queues_are_listed_as_on_the_page(given: &Given) {
+    given.install(&format!(r#"{{"queue": "{}"}}"#, given.queue));
+    let listed: Vec<Value> =
+        serde_json::from_str(&readpast::ask::list(&given.settings(&[]).config()).unwrap()).unwrap();
+    let found = listed.iter().find(|one| one["queue"] == given.queue).unwrap();
+    let members: Vec<_> = found.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(members, readpast::ask::LISTED.iter().map(|field| field.path).collect::<Vec<_>>());
+    assert_eq!((&found["own"], found["table"].is_string()), (&json!(true), true));
+    assert!(found["description"].as_str().unwrap().contains(&given.queue));
 }
 
 /// An operator changes a column while no worker can take the item.

@@ -65,6 +65,9 @@ fn questions() -> String {
         out += "| answer | kind | meaning |\n|---|---|---|\n";
         question.answer.iter().copied().flatten().for_each(|field| out += &row(field, "always"));
     }
+    out += "\n## list\n\nThe queues of a schema (`readpast_list`, `readpast list --json`): an array, or a line each, of objects.\n\n";
+    out += "| member | kind | meaning |\n|---|---|---|\n";
+    readpast::ask::LISTED.iter().for_each(|field| out += &row(field, "always"));
     out + "\n"
 }
 

@@ -40,6 +40,6 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         0 => String::new(),
         held => format!("; skipped, since another session holds their rows: {held}"),
     };
-    out.answer(|| format!("items recovered: {total}{more}"), || ask::recovered(total, passed_over))?;
+    out.answer(|| format!("items recovered: {total}{more}"), || ask::recovered(total, Some(passed_over)))?;
     Ok(Exit::Done)
 }

@@ -14,7 +14,7 @@ const SECTIONS: [(&str, &[&str]); 10] = [
     ("Settling", &["action", "outcome", "settle"]),
     ("Leases of items that were claimed by hand", &["renew", "renewal"]),
     ("A worker: claims, leases, settles and stops by itself", &["worker", "watch", "events", "log"]),
-    ("Operating a queue", &["ask", "operate", "stats", "figures"]),
+    ("Operating a queue", &["ask", "find"]),
     ("What this process has done", &["metrics"]),
 ];
 
