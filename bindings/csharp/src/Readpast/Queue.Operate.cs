@@ -6,8 +6,8 @@ namespace Readpast
     public sealed unsafe partial class Queue
     {
         /// <summary>
-        /// The answer to a question, as JSON: <c>Ask("errors")</c>, <c>Ask("show", "{\"key\": \"...\"}")</c>. docs/ask.md
-        /// has the questions, their arguments and answers.
+        /// The answer to a question, as JSON: <c>Ask("errors")</c>, <c>Ask("show", "{\"key\": \"...\"}")</c>.
+        /// docs/ask.md has the questions, their arguments and answers.
         /// </summary>
         /// <param name="what">The question.</param>
         /// <param name="argumentsJson">A JSON object; null: no arguments.</param>
