@@ -206,6 +206,14 @@ typedef struct {
     uint64_t id;
 } readpast_error;
 
+/// A text that a call made. Immutable; any number of threads may read it.
+///
+/// Made by `readpast_queue_ask`, `readpast_list` and `readpast_metrics`, freed by `readpast_text_free`.
+typedef struct {
+    /// Not an address; 0 is the null handle.
+    uint64_t id;
+} readpast_text;
+
 /// The name of a status, as this header spells it: `"READPAST_EMPTY"`.
 ///
 /// *Ownership*: the text is the library's and lives as long as it.
@@ -254,6 +262,16 @@ const char *readpast_error_operation(readpast_error error);
 /// Frees an error. The null handle, and one that was freed already, are ignored.
 void readpast_error_free(readpast_error error);
 
+/// The characters of the text.
+///
+/// *Ownership*: the characters are the text's, until that is freed.
+///
+/// *Returns*: UTF-8; NULL for a text that is null or freed.
+const char *readpast_text_get(readpast_text text);
+
+/// Frees a text. The null handle, and one that was freed already, are ignored.
+void readpast_text_free(readpast_text text);
+
 /// The version of the library at run time: `"0.1.0"`.
 ///
 /// *Ownership*: the text is the library's and lives as long as it.
@@ -278,32 +296,6 @@ typedef struct {
     /// Not an address; 0 is the null handle.
     uint64_t id;
 } readpast_config;
-
-/// The queues that are installed in a schema, by their names. Immutable; any number of threads may read it. It does not need
-/// its configuration.
-///
-/// Made by `readpast_list`, freed by `readpast_queues_free`. The texts it lends live as long as it.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_queues;
-
-/// A queue that is installed. Initialise it with `READPAST_INSTALLED_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// Its name.
-    const char *queue;
-    /// The table of its items with its schema, as the catalog has it; NULL where hand-written procedures hide it.
-    const char *table;
-    /// Its description, JSON.
-    const char *description;
-    /// 1 when the items are in a table of readpast's own, which `readpast_drop` drops with them; otherwise 0.
-    int32_t own;
-    /// 0.
-    int32_t reserved;
-} readpast_installed;
-#define READPAST_INSTALLED_INIT {sizeof(readpast_installed), NULL, NULL, NULL, 0, 0}
 
 /// Makes a configuration, with all settings at their defaults.
 ///
@@ -345,37 +337,22 @@ readpast_status readpast_install(readpast_config config,
                                  const char *spec,
                                  readpast_error *err);
 
-/// Lists the queues that are installed in the schema that `config` names. A login that may use one of them may ask.
+/// Lists the queues that are installed in the schema that `config` names, by their names. A login that may use one of them may ask.
 ///
-/// *Ownership*: the caller frees `*queues` with `readpast_queues_free`.
+/// `*queues` is a JSON array of objects: `queue`, its name; `schema`; `own`, true when the items are in a table of readpast's own,
+/// which `readpast_drop` drops with them; `table`, the table of its items with its schema, as the catalog has it, null where
+/// hand-written procedures hide it; `description`, a text, which is JSON itself.
+///
+/// *Ownership*: the caller frees `*queues` with `readpast_text_free`.
 ///
 /// *Returns*:
 /// - `READPAST_OK`: `*queues` holds them; there may be none.
 /// - `READPAST_SCHEMA_MISSING`: nothing is installed in the schema.
 /// - `READPAST_INVALID_ARGUMENT`: `queues` is NULL.
 /// - any other failure of the connection or the server.
-readpast_status readpast_list(readpast_config config, readpast_queues *queues, readpast_error *err);
-
-/// How many queues were listed.
-///
-/// *Returns*: the number; 0 for a list that is null or freed.
-int32_t readpast_queues_count(readpast_queues queues);
-
-/// The queue at `index`, counted from 0.
-///
-/// *Ownership*: the texts are the list's, until that is freed.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*installed` is written.
-/// - `READPAST_NOT_FOUND`: there is no such queue; `*installed` is not written.
-/// - `READPAST_INVALID_ARGUMENT`: `installed` is NULL or not initialised.
-readpast_status readpast_queues_get(readpast_queues queues,
-                                    int32_t index,
-                                    readpast_installed *installed,
-                                    readpast_error *err);
-
-/// Frees a list, and what it lent. The null handle, and one that was freed already, are ignored.
-void readpast_queues_free(readpast_queues queues);
+readpast_status readpast_list(readpast_config config,
+                              readpast_text *queues,
+                              readpast_error *err);
 
 /// Drops the queue called `queue` from the schema that `config` names. **It asks nothing.** If the items are in a table of
 /// readpast's own, they all go with it, those in work as well. A table that was there before stays with its rows, and loses only
@@ -517,17 +494,6 @@ int64_t readpast_queue_lease_ms(readpast_queue queue);
 ///
 /// *Returns*: the count, of all handles of the queue together; 0 for a queue that is null or freed.
 int64_t readpast_queue_given_up(readpast_queue queue);
-
-/// Recovers up to `max_items` (1 to 1000) items whose workers died. Claims do this too, now and then: a queue with workers needs
-/// no such call.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
-/// - any failure of the connection or the server.
-readpast_status readpast_queue_recover(readpast_queue queue,
-                                       int32_t max_items,
-                                       int32_t *recovered,
-                                       readpast_error *err);
 
 /// Makes every present and future claim on this handle return `READPAST_INTERRUPTED` until `readpast_queue_resume`, also on
 /// handles that `readpast_queue_share` made of it. It stays in force, so that a thread that claims a moment later does not miss
@@ -1508,75 +1474,31 @@ size_t readpast_log_text(const char *error,
 
 /* ---- Operating a queue ---- */
 
-/// An item, by its key. Initialise it with `READPAST_ITEM_REF_INIT`.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// The item's key.
-    const char *key;
-    /// The token that the item had when the caller saw it; with another token the item is left alone. NULL: any token.
-    const char *token;
-} readpast_item_ref;
-#define READPAST_ITEM_REF_INIT {sizeof(readpast_item_ref), NULL, NULL}
-
-/// Figures about a queue at one moment. Initialise it with `READPAST_STATS_INIT`.
+/// Answers the question called `what`, as the command's `--json` does: `"stats"`, `"trend"`, `"watch"`, `"types"`, `"errors"`,
+/// `"workers"`, `"find"`, `"show"`, `"why"`, `"retry"`, `"redrive"`, `"cancel"`, `"pause"`, `"resume"`, `"purge"`, `"recover"`,
+/// `"settings"`, `"set"`, `"doctor"`. docs/ask.md has the arguments and the answer of each. Later versions may add questions,
+/// arguments and members of answers.
 ///
-/// Percentiles and means are of the newest items that were started and finished; -1 where there is no such item.
-typedef struct {
-    /// The size of this struct.
-    size_t struct_size;
-    /// How many items are Pending.
-    int64_t pending;
-    /// How many items are Processing.
-    int64_t processing;
-    /// How many items are in Error.
-    int64_t error;
-    /// How many items are Failed.
-    int64_t failed;
-    /// How many items are Completed.
-    int64_t completed;
-    /// How many items are Cancelled.
-    int64_t cancelled;
-    /// How many items are Paused.
-    int64_t paused;
-    /// How many items are Terminated.
-    int64_t terminated;
-    /// How many items are PartiallyCompleted.
-    int64_t partially_completed;
-    /// How many items are due now and wait for a worker.
-    int64_t due;
-    /// How long the longest-waiting of them has been due, in milliseconds; -1 when none is due.
-    int64_t oldest_due_ms;
-    /// How many items in flight have outlived their lease.
-    int64_t expired;
-    /// How many items the percentiles and means are of (at most 10000).
-    int64_t sample;
-    /// Milliseconds from due to started, 50th percentile.
-    int64_t wait_p50_ms;
-    /// Milliseconds from due to started, 90th percentile.
-    int64_t wait_p90_ms;
-    /// Milliseconds from due to started, 99th percentile.
-    int64_t wait_p99_ms;
-    /// Milliseconds from the claim to the end, 50th percentile.
-    int64_t claimed_p50_ms;
-    /// Milliseconds from the claim to the end, 90th percentile.
-    int64_t claimed_p90_ms;
-    /// Milliseconds from the claim to the end, 99th percentile.
-    int64_t claimed_p99_ms;
-    /// Milliseconds from due to started, on average.
-    int64_t wait_mean_ms;
-    /// Milliseconds from the claim to the end, on average.
-    int64_t claimed_mean_ms;
-    /// How many items were enqueued within the last hour; -1 when the queue deletes completed items.
-    int64_t arrivals_last_hour;
-    /// How many items are claimed now: in flight, with a lease that has not run out.
-    int64_t claimed;
-    /// How many workers keep up (Little's law): the arrivals of the last hour per millisecond, times the mean time claimed, divided by
-    /// 0.8, so that workers are idle for a fifth of their time and waits stay short. At least 1 while there is work; -1 when the
-    /// arrivals are not known.
-    int64_t workers_needed;
-} readpast_stats;
-#define READPAST_STATS_INIT {sizeof(readpast_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/// `arguments_json` is a JSON object, like `{"items": [{"key": "2026-11-21T08:30:00.1234560"}]}`; NULL gives none. An argument that
+/// the question does not take is refused.
+///
+/// The answer is JSON on one line. Calls on items answer for each of them: an item that was left unchanged is no failure.
+///
+/// *Ownership*: the caller frees `*answer` with `readpast_text_free`.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*answer` holds the answer; `readpast_text_get` reads it.
+/// - `READPAST_INVALID_ARGUMENT`: there is no such question, or an argument cannot be taken; the message names those that there
+///   are.
+/// - `READPAST_INVALID_ITEM`: a key is not one of this queue's, or a value of `set` does not fit it.
+/// - `READPAST_OUTCOME_UNKNOWN`: see there.
+/// - `READPAST_INTERRUPTED`: between the two looks of a trend, by `readpast_queue_interrupt`.
+/// - any failure of the connection or the server.
+readpast_status readpast_queue_ask(readpast_queue queue,
+                                   const char *what,
+                                   const char *arguments_json,
+                                   readpast_text *answer,
+                                   readpast_error *err);
 
 /// Finds up to `max_items` (1 to 1000) items, in the order of their keys. It claims and changes nothing.
 ///
@@ -1602,97 +1524,9 @@ readpast_status readpast_queue_find(readpast_queue queue,
                                     readpast_batch *batch,
                                     readpast_error *err);
 
-/// Starts `count` (0 to 1000000) items over, 1000 in a commit: Failed, Cancelled, Terminated, PartiallyCompleted, Error and
-/// Paused items become Pending, due now, with all their attempts. Response, error and step stay. Each item has its own answer.
-///
-/// `operation` is as for `readpast_queue_settle`. `outcomes` may be NULL; otherwise there are `count` of them.
-///
-/// *Returns*:
-/// - `READPAST_OK`: all are due; `outcomes` are written.
-/// - `READPAST_CONFLICT`, `READPAST_ILLEGAL_TRANSITION`, `READPAST_NOT_FOUND`, `READPAST_DUPLICATE` (the same work is in the
-///   queue again, unfinished): the answer for the first item that is not; `outcomes` are written for all.
-/// - `READPAST_INVALID_ARGUMENT`, `READPAST_UNSUPPORTED`: an argument cannot be taken; the message names it.
-/// - `READPAST_OUTCOME_UNKNOWN`: see there.
-/// - any other failure of the connection or the server.
-readpast_status readpast_queue_redrive(readpast_queue queue,
-                                       const readpast_item_ref *items,
-                                       int32_t count,
-                                       const char *operation,
-                                       readpast_outcome *outcomes,
-                                       readpast_error *err);
-
-/// Deletes up to `max_items` (1 to 1000) finished items that fit `filter_json`, which is that of `readpast_queue_find`. Without a
-/// status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items are deleted only when named. Call it
-/// until it deletes none.
-///
-/// When the connection breaks, the call is repeated, and counts only the items that the repetition deleted.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*purged` (which may be NULL) is how many there were.
-/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken, or the filter names a state that is not final; the message names
-///   it.
-/// - `READPAST_INVALID_ITEM`: a key is not one of this queue's.
-/// - any failure of the connection or the server.
-readpast_status readpast_queue_purge(readpast_queue queue,
-                                     const char *filter_json,
-                                     int32_t max_items,
-                                     int64_t *purged,
-                                     readpast_error *err);
-
-/// Counts the queue's items and measures how long they take. It reads much of the table: call it for a page that a person looks
-/// at, not in every round of a worker.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*stats` is written.
-/// - `READPAST_INVALID_ARGUMENT`: `stats` is NULL or not initialised.
-/// - any failure of the connection or the server.
-readpast_status readpast_queue_stats(readpast_queue queue,
-                                     readpast_stats *stats,
-                                     readpast_error *err);
-
-/// Figures for each step, type or attempt, as a batch that is read like one of items. Each figure is in a column of its own,
-/// which is NULL if the figure is not known; the key is the step, type or attempt.
-///
-/// `of` names them:
-/// - "steps": for each step that the description lists, and an empty one for items at none of them: `Step`, and how many items
-///   are in each state, by its name (`Pending`, `Processing` ...). Counted, as by `readpast_queue_stats`.
-/// - "types": for each type, if the queue has more than one: `Type`, `Waiting`, `Due`, `OldestDueMs`, `InFlight`, `EndedPerHour`,
-///   `ArrivalsLastHour`, `ClaimedMeanMs`, `WorkersNeeded`, and `Capped`, true if there may be more. From a bounded look.
-/// - "trend": one row for the queue: `ArrivalsPerHour`, `EndedPerHour`, `Depth`, `DepthInAnHour`, `WorkersNeeded`,
-///   `WorkersToCatchUp`, `Counted`, false if they are an estimate, and `WindowMs`, for how long the rates were observed.
-///   `DepthInAnHour` is NULL until that is ten minutes, and so are rates that are counted. From a bounded look. One look at a
-///   queue that deletes completed items cannot count how many end. "trend 5000" (1 to 600000 ms) looks at such a queue twice,
-///   5000 ms apart, and takes that much longer; it looks at any other queue once.
-/// - "attempts": for each ended attempt at the item `key`, the oldest first, if the description has `attempts.history`:
-///   `AttemptNum`, `Worker`, `StartedAt`, `EndedAt`, `Outcome`, `Step`, `Response`, `Error`.
-///
-/// `key` is only for "attempts", and NULL for the others.
-///
-/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts are copied.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*batch` has at least one row.
-/// - `READPAST_EMPTY`: there is none; `*batch` is null.
-/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
-/// - `READPAST_INTERRUPTED`: between two looks, by `readpast_queue_interrupt`.
-/// - any failure of the connection or the server.
-readpast_status readpast_queue_figures(readpast_queue queue,
-                                       const char *of,
-                                       const char *key,
-                                       readpast_batch *batch,
-                                       readpast_error *err);
-
 
 
 /* ---- What this process has done ---- */
-
-/// A text that a call made. Immutable; any number of threads may read it.
-///
-/// Made by `readpast_metrics`, freed by `readpast_text_free`.
-typedef struct {
-    /// Not an address; 0 is the null handle.
-    uint64_t id;
-} readpast_text;
 
 /// This process's work on its queues since it began, in Prometheus' text format (`text/plain; version=0.0.4; charset=utf-8`), for
 /// a page that Prometheus scrapes: claims, settlements by outcome, lost leases, retries, errors, durations of calls, connections
@@ -1711,16 +1545,6 @@ typedef struct {
 /// - `READPAST_INVALID_ARGUMENT`: `text` is NULL.
 readpast_status readpast_metrics(readpast_text *text,
                                  readpast_error *err);
-
-/// The characters of the text.
-///
-/// *Ownership*: the characters are the text's, until that is freed.
-///
-/// *Returns*: UTF-8; NULL for a text that is null or freed.
-const char *readpast_text_get(readpast_text text);
-
-/// Frees a text. The null handle, and one that was freed already, are ignored.
-void readpast_text_free(readpast_text text);
 
 
 #ifdef __cplusplus

@@ -15,7 +15,6 @@ mod answer;
 mod args;
 mod boundary;
 mod failure;
-mod figures;
 mod fork;
 mod handle;
 mod id;
@@ -26,6 +25,7 @@ mod text;
 
 // The header, in its order: first the answers of every call.
 mod error;
+mod made_text;
 mod status;
 mod version;
 
@@ -38,14 +38,14 @@ mod list;
 mod queue;
 
 mod action;
+mod ask;
 mod claim;
 mod enqueue;
-mod operate;
+mod find;
 mod outcome;
 mod receipts;
 mod renew;
 mod settle;
-mod stats;
 
 // Claimed items.
 mod batch;
@@ -69,7 +69,7 @@ mod metrics;
 mod tests;
 
 pub use self::{
-    action::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, figures::*, install::*,
-    list::*, log::*, made::*, metrics::*, operate::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*,
-    settle::*, stats::*, status::*, trace::*, value::*, version::*, watch::*, worker::*,
+    action::*, ask::*, batch::*, claim::*, column::*, config::*, enqueue::*, error::*, events::*, find::*, install::*,
+    list::*, log::*, made::*, made_text::*, metrics::*, outcome::*, queue::*, receipts::*, renew::*, renewal::*,
+    settle::*, status::*, trace::*, value::*, version::*, watch::*, worker::*,
 };

@@ -77,6 +77,8 @@ pub mod doctor;
 
 pub mod stress;
 
+pub mod ask;
+
 pub mod engine;
 
 pub mod worker;

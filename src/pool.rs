@@ -205,6 +205,15 @@ impl Pool {
         Err(Error::new(ErrorKind::Forked, "the queue was opened before a fork; open one in the child process"))
     }
 
+    /// The settings, for a connection beside the pool.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Closed`] and [`ErrorKind::Forked`], as for a call.
+    pub(crate) fn config(&self) -> Result<&Config> {
+        self.unless_forked()?;
+        if self.is_closed() { Err(closed()) } else { Ok(&self.config) }
+    }
+
     /// Figures of its connections. In the child of a fork there are none.
     pub fn connections(&self) -> Connections {
         if self.unless_forked().is_err() {

@@ -93,6 +93,12 @@ impl Queue {
         &self.0
     }
 
+    /// The settings that it was opened with, for checks on a connection of their own.
+    pub(crate) fn config(&self) -> Result<&Config> {
+        self.0.refuse_attached()?;
+        self.0.pool.config()
+    }
+
     /// The queue's name.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -66,17 +66,17 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     let (renewal, error) = (readpast_renewal { id }, readpast_error { id });
     let receipts = readpast_receipts { id };
     let (worker, events) = (readpast_worker { id }, readpast_events { id });
-    let queues = readpast_queues { id };
     let text = c"1000".as_ptr();
-    let size = size_of::<readpast_stats>();
+    let size = size_of::<readpast_worker_figures>();
     let mut place = [0_u64; 64];
     place[0] = size as u64;
     let place = place.as_mut_ptr();
     let (mut new_queue, mut shared) = (queue, queue);
     let mut new_batch = batch;
     let mut new_renewal = renewal;
-    let (mut new_receipts, mut new_queues) = (receipts, queues);
+    let mut new_receipts = receipts;
     let (mut new_worker, mut new_events) = (worker, events);
+    let mut new_text = readpast_text { id };
     let mut news = 7;
     let item = readpast_new_item {
         struct_size: size_of::<readpast_new_item>(),
@@ -106,7 +106,6 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
         set_json: ptr::null(),
         set_json_length: 0,
     };
-    let item_ref = readpast_item_ref { struct_size: size_of::<readpast_item_ref>(), key: text, token: ptr::null() };
     let lease = readpast_lease { struct_size: size_of::<readpast_lease>(), key: text, attempt: 1, reserved: 0 };
 
     // SAFETY: places are large enough and say so; texts are text.
@@ -114,8 +113,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
         [
             tell(|err| readpast_config_set(config, c"lease.ms".as_ptr(), text, err)),
             tell(|err| readpast_install(config, ptr::null(), err)),
-            tell(|err| readpast_list(config, &mut new_queues, err)),
-            tell(|err| readpast_queues_get(queues, 0, place.cast(), err)),
+            tell(|err| readpast_list(config, &mut new_text, err)),
             tell(|err| readpast_drop(config, text, err)),
             tell(|err| readpast_queue_open(config, text, &mut new_queue, err)),
             tell(|err| readpast_queue_share(queue, &mut shared, err)),
@@ -131,12 +129,8 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
                 readpast_queue_settle_and_claim(queue, &settlement, 1, ptr::null(), 1, nothing, &mut new_batch, err)
             }),
             tell(|err| readpast_queue_renew(queue, &lease, 1, ptr::null_mut(), err)),
-            tell(|err| readpast_queue_recover(queue, 1, ptr::null_mut(), err)),
             tell(|err| readpast_queue_find(queue, ptr::null(), ptr::null(), 1, &mut new_batch, err)),
-            tell(|err| readpast_queue_figures(queue, c"trend".as_ptr(), ptr::null(), &mut new_batch, err)),
-            tell(|err| readpast_queue_redrive(queue, &item_ref, 1, ptr::null(), ptr::null_mut(), err)),
-            tell(|err| readpast_queue_purge(queue, ptr::null(), 1, ptr::null_mut(), err)),
-            tell(|err| readpast_queue_stats(queue, place.cast(), err)),
+            tell(|err| readpast_queue_ask(queue, c"stats".as_ptr(), ptr::null(), &mut new_text, err)),
             tell(|err| readpast_queue_interrupt(queue, err)),
             tell(|err| readpast_queue_resume(queue, err)),
             tell(|err| readpast_batch_item(batch, 0, place.cast(), err)),
@@ -167,8 +161,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     }
     assert_eq!((new_queue.id, shared.id, new_batch.id, new_renewal.id), (0, 0, 0, 0), "places for handles are written");
     assert_eq!((new_receipts.id, readpast_receipts_count(receipts)), (0, 0));
-    assert_eq!((new_queues.id, readpast_queues_count(queues)), (0, 0));
-    assert_eq!(readpast_queue_lease_ms(queue), 0);
+    assert_eq!((new_text.id, readpast_queue_lease_ms(queue)), (0, 0));
     assert_eq!(readpast_queue_given_up(queue), 0);
     assert!(readpast_queue_worker(queue).is_null() && readpast_batch_json(batch, 0).is_null());
     assert!(readpast_queue_name(queue).is_null() && readpast_queue_is_traced(queue) == 0);
@@ -194,7 +187,6 @@ fn free_everything(id: u64) {
     readpast_renewal_free(readpast_renewal { id });
     readpast_error_free(readpast_error { id });
     readpast_receipts_free(readpast_receipts { id });
-    readpast_queues_free(readpast_queues { id });
     readpast_worker_free(readpast_worker { id });
     readpast_events_free(readpast_events { id });
     readpast_text_free(readpast_text { id });

@@ -171,7 +171,8 @@ func exampleQueue(name string, payloads ...string) *readpast.Queue {
 		log.Fatal(err)
 	}
 	// Items of another run may be left.
-	if _, err = queue.Purge(ctx, `{"status": ["Completed", "Failed"]}`, readpast.MostItems); err != nil {
+	ended := map[string]any{"filter": map[string]any{"status": []string{"Completed", "Failed"}}, "max": readpast.MostItems}
+	if _, err = queue.Ask(ctx, "purge", ended); err != nil {
 		log.Fatal(err)
 	}
 	items := make([]readpast.NewItem, len(payloads))

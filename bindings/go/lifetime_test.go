@@ -84,7 +84,7 @@ func TestAClosedHandleReportsThatItIsClosed(t *testing.T) {
 		"Settle":       func() error { _, err := queue.Settle(ctx, item.Complete()); return err },
 		"RecordStep":   func() error { _, err := item.RecordStep(ctx, "x"); return err },
 		"Find":         func() error { _, err := queue.Find(ctx, "", "", 1); return err },
-		"Figures":      func() error { _, err := queue.Figures(ctx, "trend", ""); return err },
+		"Ask":          func() error { _, err := queue.Ask(ctx, "trend", nil); return err },
 		"Stats":        func() error { _, err := queue.Stats(ctx); return err },
 		"Interrupt":    queue.Interrupt,
 		"Resume":       queue.Resume,

@@ -2,6 +2,7 @@ package readpast
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/readpast/readpast/bindings/go/internal/capi"
 )
@@ -28,11 +29,9 @@ func List(ctx context.Context, options Options) ([]Installed, error) {
 	if failure != nil {
 		return nil, failed(failure)
 	}
-	all := make([]Installed, len(listed))
-	for i, one := range listed {
-		all[i] = Installed(one)
-	}
-	return all, nil
+	var all []Installed
+	err := json.Unmarshal([]byte(listed), &all)
+	return all, err
 }
 
 // Drop drops the queue called name. It asks nothing. If the items are in a table of readpast's own, they all go with it,

@@ -2,6 +2,7 @@ package readpast
 
 import (
 	"context"
+	"encoding/json"
 	"runtime"
 
 	"github.com/readpast/readpast/bindings/go/internal/capi"
@@ -24,25 +25,6 @@ func (q *Queue) Find(ctx context.Context, filter, after string, limit int) (*Bat
 	look := func() (*Batch, error) {
 		defer runtime.KeepAlive(q)
 		found, failure := q.handle.Find(filter, after, count(limit))
-		if failure != nil {
-			return nil, q.failed(failure)
-		}
-		return newBatch(q, Status(found.Status), found), nil
-	}
-	return await(ctx, look, func(late *Batch) { _ = late.Close() })
-}
-
-// Figures are those of which a queue has one for each step, type or attempt, as a batch of rows that is read like one of
-// items; the key of each row names it, and the header of the library has the columns. The parameter of is "steps", "types",
-// "trend" or "attempts"; the key of an item is for the last alone, and else empty. "trend 5000" looks twice, 5000 ms apart,
-// at a queue that deletes completed items: one look cannot see them. The caller closes the batch.
-func (q *Queue) Figures(ctx context.Context, of, key string) (*Batch, error) {
-	if err := q.ready(ctx); err != nil {
-		return nil, err
-	}
-	look := func() (*Batch, error) {
-		defer runtime.KeepAlive(q)
-		found, failure := q.handle.Figures(of, key)
 		if failure != nil {
 			return nil, q.failed(failure)
 		}
@@ -83,7 +65,7 @@ func (q *Queue) Renew(ctx context.Context, leases ...Lease) (Outcomes, error) {
 	}
 	var packed capi.Refs
 	for _, lease := range leases {
-		packed.Add(lease.Key, "", count(lease.Attempt))
+		packed.Add(lease.Key, count(lease.Attempt))
 	}
 	defer runtime.KeepAlive(q)
 	told, failure := q.handle.Renew(&packed)
@@ -93,25 +75,21 @@ func (q *Queue) Renew(ctx context.Context, leases ...Lease) (Outcomes, error) {
 	return outcomesOf(told), nil
 }
 
-// Recover gives back up to limit items (1 to 1000) whose workers died, and returns how many there were. Claims do this
-// too, every now and then.
-func (q *Queue) Recover(ctx context.Context, limit int) (int, error) {
+// Ask answers the question called what, as JSON: "errors", "show", "redrive", "purge", "settings" and others; docs/ask.md has
+// them with their arguments and answers. Arguments are what json.Marshal makes an object of; nil is none.
+//
+//	answer, err := queue.Ask(ctx, "redrive", map[string]any{"items": []any{map[string]any{"key": key}}})
+//
+// A question or an argument that there is not fails with [StatusInvalidArgument]; the message names those that there are.
+func (q *Queue) Ask(ctx context.Context, what string, arguments any) (json.RawMessage, error) {
 	if err := q.ready(ctx); err != nil {
-		return 0, err
+		return nil, err
+	}
+	given, err := json.Marshal(arguments)
+	if err != nil {
+		return nil, err
 	}
 	defer runtime.KeepAlive(q)
-	recovered, failure := q.handle.Recover(count(limit))
-	return recovered, q.failed(failure)
-}
-
-// Purge deletes up to limit finished items (1 to 1000) that fit the filter, which is that of Find, and returns how many
-// there were. Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only
-// when they are named. Call it until it deletes none.
-func (q *Queue) Purge(ctx context.Context, filter string, limit int) (int, error) {
-	if err := q.ready(ctx); err != nil {
-		return 0, err
-	}
-	defer runtime.KeepAlive(q)
-	purged, failure := q.handle.Purge(filter, count(limit))
-	return purged, q.failed(failure)
+	answer, failure := q.handle.Ask(what, string(given))
+	return json.RawMessage(answer), q.failed(failure)
 }

@@ -39,12 +39,6 @@ func (q *Queue) SettleAndClaim(ctx context.Context, limit int, settlements ...Se
 	return q.Operation("").SettleAndClaim(ctx, limit, settlements...)
 }
 
-// Redrive lets items that ended, or that wait, be worked on as if they were new, 1000 in a commit: they become
-// Pending, due now, with all their attempts. Response, error and step stay.
-func (q *Queue) Redrive(ctx context.Context, items ...ItemRef) (Outcomes, error) {
-	return q.Operation("").Redrive(ctx, items...)
-}
-
 // Enqueue is Queue.Enqueue under the identity.
 func (o Operation) Enqueue(ctx context.Context, items ...NewItem) (Receipts, error) {
 	var packed capi.NewItems
@@ -94,23 +88,6 @@ func (o Operation) SettleAndClaim(
 		status = StatusOK
 	}
 	return outcomes, newBatch(o.queue, status, claimed), nil
-}
-
-// Redrive is Queue.Redrive under the identity.
-func (o Operation) Redrive(ctx context.Context, items ...ItemRef) (Outcomes, error) {
-	if err := o.queue.ready(ctx); err != nil {
-		return nil, err
-	}
-	var packed capi.Refs
-	for _, item := range items {
-		packed.Add(item.Key, item.Token, 0)
-	}
-	defer runtime.KeepAlive(o.queue)
-	told, failure := o.queue.handle.Redrive(&packed, o.identity)
-	if failure != nil {
-		return nil, o.queue.failed(failure)
-	}
-	return outcomesOf(told), nil
 }
 
 func (o Operation) settle(

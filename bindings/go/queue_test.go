@@ -124,21 +124,37 @@ func TestDuplicatesAreAnswers(t *testing.T) {
 	equal(t, receipts[0].Answer, readpast.StatusDuplicate)
 }
 
-func TestFiguresOfTypesAndOfTheTrend(t *testing.T) {
+// asked is the answer to a question, read.
+func asked(t *testing.T, queue *readpast.Queue, what string, arguments map[string]any) map[string]any {
+	t.Helper()
+	var answer map[string]any
+	check(t, json.Unmarshal(must(queue.Ask(ctx, what, arguments))(t), &answer))
+	return answer
+}
+
+func TestQuestionsOfTypesAndOfTheTrend(t *testing.T) {
 	queue := open(t)
-	claimed(t, queue, "a", "b")
-	types := must(queue.Figures(ctx, "types", ""))(t)
-	equal(t, types.Len(), 2)
-	equal(t, types.Item(0).Key, "First")
-	equal(t, must(types.Item(0).Value("InFlight").Int64())(t), 2)
-	equal(t, types.Item(0).Value("ClaimedMeanMs").IsNull(), true)
-	trend := must(queue.Figures(ctx, "trend", ""))(t)
-	equal(t, must(trend.Item(0).Value("Depth").Int64())(t), 0)
-	// A rate takes ten minutes of observation.
-	equal(t, trend.Item(0).Value("ArrivalsPerHour").IsNull(), true)
-	equal(t, must(queue.Figures(ctx, "steps", ""))(t).Status(), readpast.StatusEmpty)
-	_, err := queue.Figures(ctx, "moons", "")
+	claimed(t, queue, "a")
+	enqueue(t, queue, "b", "c")
+	first := asked(t, queue, "types", nil)["types"].([]any)[0].(map[string]any)
+	equal(t, first["type"], any("First"))
+	equal(t, first["waiting"], any(2.0))
+	equal(t, first["in_flight"], any(1.0))
+	equal(t, first["claimed_mean_ms"], nil)
+	trend := asked(t, queue, "trend", map[string]any{"apart_ms": 1})["trend"].(map[string]any)
+	equal(t, trend["depth"], any(2.0))
+	equal(t, trend["counted"], any(true))
+	for what, wrong := range map[string]any{"moons": nil, "types": map[string]any{"key": 1}, "show": nil, "trend": func() {}} {
+		if _, err := queue.Ask(ctx, what, wrong); err == nil {
+			t.Error(what)
+		}
+	}
+	_, err := queue.Ask(ctx, "moons", nil)
 	equal(t, errors.Is(err, readpast.StatusInvalidArgument), true)
+	figures := stats(t, queue)
+	equal(t, *figures.ArrivalsLastHour, 3)
+	equal(t, figures.WaitMs.P50 == nil, true)
+	equal(t, figures.Processing, 1)
 }
 
 func TestOperatorsFindRedriveAndPurge(t *testing.T) {
@@ -148,12 +164,14 @@ func TestOperatorsFindRedriveAndPurge(t *testing.T) {
 	found := must(queue.Find(ctx, `{"status": ["Failed"]}`, "", 10))(t)
 	equal(t, found.Len(), 1)
 	equal(t, found.Item(0).Key, batch.Item(0).Key)
-	redriven := must(queue.Redrive(ctx, readpast.ItemRef{Key: found.Item(0).Key, Token: found.Item(0).Token}))(t)
-	equal(t, redriven[0].State, readpast.StatePending)
+	item := map[string]any{"key": found.Item(0).Key, "token": found.Item(0).Token}
+	redriven := asked(t, queue, "redrive", map[string]any{"items": []any{item}})
+	equal(t, redriven["redriven"], any(1.0))
+	equal(t, redriven["outcomes"].([]any)[0].(map[string]any)["state"], any("Pending"))
 	equal(t, must(queue.Find(ctx, "", batch.Item(1).Key, 10))(t).Status(), readpast.StatusEmpty)
-	equal(t, must(queue.Purge(ctx, "", 10))(t), 1)
+	equal(t, asked(t, queue, "purge", map[string]any{"max": 10})["purged"], any(1.0))
 	equal(t, stats(t, queue).Pending, 1)
-	equal(t, must(queue.Recover(ctx, 10))(t), 0)
+	equal(t, asked(t, queue, "recover", nil)["recovered"], any(0.0))
 }
 
 func TestLeasesAreRenewed(t *testing.T) {

@@ -105,8 +105,7 @@ func (s *Settlement) native() (*capi.Settlement, error) {
 
 // Outcome is what came of an item, and how it is now.
 type Outcome struct {
-	// Answer is StatusOK, StatusLeaseLost, StatusConflict, StatusIllegalTransition, StatusNotFound or, when work is
-	// redriven that is in the queue again, StatusDuplicate.
+	// Answer is StatusOK, StatusLeaseLost, StatusConflict, StatusIllegalTransition or StatusNotFound.
 	Answer Status
 	// State is the one the item is in then. It can be Failed although another was asked for and the answer is StatusOK:
 	// then its attempts are spent. A settle that is repeated with its operation is answered as the first time, whatever
@@ -147,13 +146,4 @@ type Lease struct {
 	Key string
 	// Attempt is that of the claim.
 	Attempt int
-}
-
-// ItemRef is an item, by its key.
-type ItemRef struct {
-	// Key is the item's.
-	Key string
-	// Token is that of the item when the caller saw it: only if it is still that is the item meant. Empty: whatever it
-	// is.
-	Token string
 }

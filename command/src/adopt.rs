@@ -62,7 +62,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             "queue": spec.queue.as_str(),
             "possible": is_possible,
             "applied": applies,
-            "findings": findings::documents(&plan.findings),
+            "findings": readpast::ask::findings(&plan.findings),
             "sql": script,
         });
         out.answer(String::new, || document)?;

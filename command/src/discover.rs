@@ -38,7 +38,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if out.is_json() {
         let tables: Vec<_> = report.tables.iter().map(document).collect();
         let files: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
-        let document = json!({"tables": tables, "findings": findings::documents(&report.findings), "written": files});
+        let document = json!({"tables": tables, "findings": readpast::ask::findings(&report.findings), "written": files});
         out.answer(String::new, || document)?;
     } else {
         report.tables.iter().try_for_each(|table| out.text(&shown(table)))?;
@@ -71,7 +71,7 @@ fn shown(table: &Candidate) -> String {
 fn document(table: &Candidate) -> serde_json::Value {
     json!({
         "schema": table.schema, "name": table.name, "system": table.system, "verdict": table.verdict, "score": table.score,
-        "evidence": table.evidence, "traps": findings::documents(&table.traps),
+        "evidence": table.evidence, "traps": readpast::ask::findings(&table.traps),
         "description": table.description.as_ref().ok(), "why_none": table.description.as_ref().err(),
     })
 }

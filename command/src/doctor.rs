@@ -5,8 +5,8 @@ use crate::failure::Result;
 use crate::global::Global;
 use crate::output::Output;
 use crate::{connection, findings};
+use readpast::ask;
 use readpast::doctor::{self, Severity};
-use serde_json::json;
 
 /// Checks all that readpast relies on, and says what to do about each finding
 ///
@@ -27,8 +27,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let found = doctor::check(&config, args.queue.as_deref())?;
     let (errors, warnings) = (findings::count(&found, Severity::Error), findings::count(&found, Severity::Warning));
     if out.is_json() {
-        let document = json!({"findings": findings::documents(&found), "errors": errors, "warnings": warnings});
-        out.answer(String::new, || document)?;
+        out.answer(String::new, || ask::doctor(&found))?;
     } else {
         findings::print(&found, out)?;
         out.text(&format!("errors: {errors}, warnings: {warnings}\n"))?;

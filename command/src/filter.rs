@@ -4,7 +4,7 @@ use crate::duration;
 use crate::failure::{Result, usage};
 use crate::global::Global;
 use readpast::item::utc_text;
-use readpast::{Batch, Filter, Item, ItemState, Queue, QueueSpec};
+use readpast::{Batch, Filter, ItemState, Queue, QueueSpec};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Options of a filter. Each one narrows the choice.
@@ -76,11 +76,6 @@ pub fn named(queue: &Queue, mut filter: Filter) -> readpast::Result<Filter> {
     Ok(filter)
 }
 
-/// An item's short number for programs, which is digits only.
-pub fn digits(spec: &QueueSpec, key: &str) -> Option<String> {
-    Some(spec.short_number(key)?.replace(' ', ""))
-}
-
 /// An item's short number for a line, or a dash where its key is no time.
 pub fn spoken(spec: &QueueSpec, key: &str) -> String {
     spec.short_number(key).unwrap_or_else(|| "-".to_owned())
@@ -133,11 +128,6 @@ impl Iterator for Pages<'_> {
         self.after = page.iter().last().map(|item| item.key().to_owned());
         (!page.is_empty()).then_some(Ok(page))
     }
-}
-
-/// The token of an item, for a call on it as long as it is unchanged. An item of a described table may have none yet.
-pub fn token<'a>(item: &Item<'a>) -> Option<&'a str> {
-    Some(item.token()).filter(|token| !token.is_empty())
 }
 
 /// Opens the queue for an operator.

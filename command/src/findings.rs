@@ -4,7 +4,6 @@ use crate::failure::Result;
 use crate::output::{Output, note};
 use crate::printable::printable;
 use readpast::doctor::{Finding, Severity};
-use serde_json::{Value, json};
 
 /// Prints findings, each with its remedy below it.
 pub fn print(findings: &[Finding], out: &Output) -> Result<()> {
@@ -24,20 +23,6 @@ pub fn shown(finding: &Finding) -> String {
         return line;
     }
     format!("{line}\n{:20}-> {}", "", printable(&finding.remedy))
-}
-
-/// The same for programs.
-pub fn documents(findings: &[Finding]) -> Vec<Value> {
-    let document = |finding: &Finding| {
-        json!({
-            "check": finding.check,
-            "severity": finding.severity.as_str(),
-            "object": finding.object,
-            "what": finding.what,
-            "remedy": finding.remedy,
-        })
-    };
-    findings.iter().map(document).collect()
 }
 
 /// How many have this severity.

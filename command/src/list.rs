@@ -7,7 +7,7 @@ use crate::global::Global;
 use crate::output::{Output, note};
 use crate::printable::printable;
 use readpast::install::{Installed, installed};
-use readpast::{Config, ItemState, Queue, Watched};
+use readpast::{Config, ItemState, Queue, Watched, ask};
 use serde_json::{Map, Value, json};
 
 /// Lists the queues of a schema, with their items by state
@@ -70,8 +70,7 @@ fn by_state(counted: &Watched) -> String {
 }
 
 fn document(schema: &str, queue: &Installed, counted: &readpast::Result<Watched>) -> Value {
-    let mut document = json!({"queue": queue.queue, "schema": schema, "own": queue.own});
-    document["table"] = json!(queue.table.as_ref().map(ToString::to_string));
+    let mut document = ask::installed(schema, queue);
     match counted {
         Ok(counted) => {
             let items = ItemState::ALL.map(|state| (state.as_str().to_owned(), json!(counted.stats.count(state))));

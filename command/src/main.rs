@@ -15,7 +15,6 @@ mod duration;
 mod enqueue;
 mod exit;
 mod failure;
-mod figures;
 mod filter;
 mod findings;
 mod format;

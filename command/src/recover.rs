@@ -7,11 +7,7 @@ use crate::global::Global;
 use crate::output::Output;
 use crate::progress::Progress;
 use readpast::queue::MAX_ITEMS;
-use readpast::{ErrorKind, Queue};
-use serde_json::json;
-
-/// How many items in flight are counted at most.
-const LOOK: u32 = 10_000;
+use readpast::{Queue, ask};
 
 /// Recovers the items of dead workers now
 ///
@@ -39,27 +35,11 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         }
     }
     progress.finish();
-    let passed_over = passed_over(&queue)?;
+    let passed_over = ask::passed_over(&queue)?;
     let more = match passed_over {
         0 => String::new(),
         held => format!("; skipped, since another session holds their rows: {held}"),
     };
-    out.answer(
-        || format!("items recovered: {total}{more}"),
-        || json!({"recovered": total, "passed_over": passed_over}),
-    )?;
+    out.answer(|| format!("items recovered: {total}{more}"), || ask::recovered(total, Some(passed_over)))?;
     Ok(Exit::Done)
-}
-
-/// How many items still have a run-out lease, besides those that their table refuses, which are reported; 0 where this login may
-/// not ask.
-fn passed_over(queue: &Queue) -> Result<i64> {
-    match queue.watch(LOOK) {
-        Ok(watched) => {
-            let refused = watched.refused.iter().filter(|refused| refused.reason.starts_with("recover")).count();
-            Ok((watched.stats.expired - i64::try_from(refused).unwrap_or(i64::MAX)).max(0))
-        }
-        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) => Ok(0),
-        Err(error) => Err(error.into()),
-    }
 }

@@ -6,7 +6,6 @@ use crate::filter;
 use crate::global::Global;
 use crate::output::Output;
 use clap::Subcommand;
-use serde_json::json;
 
 /// Shows and sets the queue settings that procedures read from AppSettings
 ///
@@ -65,13 +64,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             Some(value) => (value, setting.table.as_str()),
             None => (setting.described, "description"),
         };
-        out.answer(
-            || format!("{}\t{counts}\t{by}", setting.param),
-            || {
-                json!({"name": setting.name, "param": setting.param, "value": counts, "by": by,
-                    "described": setting.described})
-            },
-        )?;
+        out.answer(|| format!("{}\t{counts}\t{by}", setting.param), || readpast::ask::setting(setting))?;
     }
     Ok(Exit::Done)
 }

@@ -9,8 +9,7 @@ use crate::output::{Output, note};
 use crate::printable::printable;
 use crate::why;
 use readpast::queue::MAX_ITEMS;
-use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Why};
-use serde_json::json;
+use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Why, ask};
 
 /// Shows items by key in full, or by filter, a line each
 ///
@@ -60,7 +59,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                         in_full(queue.spec(), &item, why.as_ref())
                             + &attempt_lines(attempts.as_deref().unwrap_or_default())
                     },
-                    || document(queue.spec(), &item, why.as_ref(), attempts.as_ref()),
+                    || ask::item(queue.spec(), &item, why.as_ref(), attempts.as_deref()),
                 )?;
             }
             None => {
@@ -81,7 +80,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                 return Ok(Exit::Done);
             }
             left -= 1;
-            out.answer(|| line(queue.spec(), &item), || document(queue.spec(), &item, None, None))?;
+            out.answer(|| line(queue.spec(), &item), || ask::item(queue.spec(), &item, None, None))?;
         }
         out.flush()?;
     }
@@ -101,27 +100,6 @@ fn attempts(queue: &Queue, key: &str) -> Result<Option<Vec<Attempt>>> {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// One object on one line. It has the columns as the library wrote them: parsed again, numbers would lose digits.
-fn document(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>, attempts: Option<&Vec<Attempt>>) -> String {
-    let (key, status, attempt, token) = (item.key(), state(item), item.attempt(), filter::token(item));
-    let number = filter::digits(spec, key);
-    let mut head = json!({"key": key, "short_number": number, "status": status, "attempt": attempt, "token": token});
-    if let Some(why) = why {
-        head["why"] = why::document(why);
-    }
-    if let Some(attempts) = attempts {
-        let attempts = attempts.iter().map(|attempt| {
-            json!({
-                "number": attempt.number, "worker": attempt.worker, "started": attempt.started, "ended": attempt.ended,
-                "outcome": attempt.outcome.as_str(), "step": attempt.step, "response": attempt.response, "error": attempt.error
-            })
-        });
-        head["attempts"] = attempts.collect();
-    }
-    let head = head.to_string();
-    format!("{},\"columns\":{}}}", head.strip_suffix('}').unwrap_or(&head), item.to_json())
 }
 
 fn line(spec: &QueueSpec, item: &Item<'_>) -> String {

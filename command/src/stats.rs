@@ -10,11 +10,11 @@ use crate::output::{Output, try_note};
 use crate::{connection, duration};
 use drawn::{LINE, Pens, TerminalSize};
 use rates::{By, RateOptions, Rates};
+use readpast::ask::{self, Longer};
 use readpast::item::{span_text, utc_text};
-use readpast::queue::MAX_ITEMS;
-use readpast::{Filter, ItemState, Queue, QueueStats};
-use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, VecDeque};
+use readpast::{ItemState, Queue, QueueStats};
+use serde_json::Value;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant, SystemTime};
 use std::{iter, thread};
 
@@ -77,34 +77,6 @@ impl StatsSample {
         let stats = queue.stats()?;
         let longer = args.longer_than.map(|than| Longer::count(queue, duration::ms(than))).transpose()?;
         Ok(Self { stats, longer, rates, at: Instant::now(), time: SystemTime::now() })
-    }
-}
-
-/// The items whose last attempt took longer than that, by their state.
-struct Longer {
-    than_ms: i64,
-    counts: BTreeMap<&'static str, i64>,
-}
-
-impl Longer {
-    fn count(queue: &Queue, than_ms: i64) -> readpast::Result<Self> {
-        let filter = Filter { longer_ms: Some(than_ms), ..Filter::default() };
-        let mut counts = BTreeMap::new();
-        let mut after = None;
-        loop {
-            let page = queue.find(&filter, after.as_deref(), MAX_ITEMS)?;
-            for item in page.iter() {
-                *counts.entry(item.state().map_or("", ItemState::as_str)).or_default() += 1;
-            }
-            match page.iter().last() {
-                Some(last) if page.len() == MAX_ITEMS as usize => after = Some(last.key().to_owned()),
-                _ => return Ok(Self { than_ms, counts }),
-            }
-        }
-    }
-
-    fn all(&self) -> i64 {
-        self.counts.values().sum()
     }
 }
 
@@ -302,40 +274,10 @@ fn workers(stats: &QueueStats) -> String {
 }
 
 fn document(queue: &str, look: &StatsSample) -> Value {
-    let stats = &look.stats;
-    let counts = |count: &dyn Fn(ItemState) -> i64| {
-        let counts = ItemState::ALL.into_iter().map(|state| (state.as_str().to_owned(), json!(count(state))));
-        counts.collect::<Map<_, _>>()
-    };
-    let percentiles = |values: [Option<i64>; 3]| {
-        let values: Map<_, _> =
-            PERCENTILES.iter().zip(values).map(|(label, value)| ((*label).to_owned(), json!(value))).collect();
-        Value::Object(values)
-    };
-    let mut document = json!({
-        "queue": queue,
-        "at": utc_text(look.time),
-        "counts": counts(&|state| stats.count(state)),
-        "due": stats.due,
-        "oldest_due_ms": stats.oldest_due_ms,
-        "expired": stats.expired,
-        "sample": stats.sample,
-        "wait_ms": percentiles(stats.wait_ms),
-        "claimed_ms": percentiles(stats.claimed_ms),
-        "wait_mean_ms": stats.wait_mean_ms,
-        "claimed_mean_ms": stats.claimed_mean_ms,
-        "arrivals_last_hour": stats.arrivals_last_hour,
-        "claimed": stats.claimed,
-        "workers_needed": stats.workers_needed,
-        "steps": stats.steps.iter().map(|step| json!({"step": step.step, "counts": counts(&|state| step.count(state))})).collect::<Vec<_>>(),
-    });
-    for (member, value) in look.rates.iter().flat_map(Rates::document) {
-        document[member] = value;
-    }
-    if let Some(longer) = &look.longer {
-        document["longer"] = json!({"than_ms": longer.than_ms, "items": longer.all(), "counts": longer.counts});
-    }
-    document
+    let mut document = ask::stats(queue, look.time, &look.stats);
+    document.extend(look.rates.iter().flat_map(Rates::document));
+    document.extend(look.longer.as_ref().map(|longer| ("longer".to_owned(), longer.document())));
+    document.into()
 }
 
 #[cfg(test)]

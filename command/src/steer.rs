@@ -82,7 +82,7 @@ fn dry_run(verb: Verb, queue: &Queue, filter: &Filter, out: &Output) -> Result<E
             out.answer(
                 || format!("{}\t{}\t{state}\t{}", item.key(), filter::spoken(queue.spec(), item.key()), item.attempt()),
                 || {
-                    let (key, number) = (item.key(), filter::digits(queue.spec(), item.key()));
+                    let (key, number) = (item.key(), readpast::ask::digits(queue.spec(), item.key()));
                     json!({"key": key, "short_number": number, "status": state, "attempt": item.attempt()})
                 },
             )?;

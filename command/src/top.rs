@@ -10,7 +10,7 @@ use crate::global::Global;
 use crate::output::Output;
 use crate::registry::{self, Registry};
 use crate::signals::Stop;
-use crate::{concerns, connection, duration, figures};
+use crate::{concerns, connection, duration};
 use model::{Model, Sampled};
 use serde_json::json;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn document(sampled: &Sampled) -> serde_json::Value {
         "status": concerns::status(&concerns),
         "concerns": concerns.iter().map(concerns::Concern::document).collect::<Vec<_>>(),
         "trouble": sampled.trouble,
-        "figures": sampled.watched().map(figures::document),
+        "figures": sampled.watched().map(readpast::ask::watched),
     })
 }
 

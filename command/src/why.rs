@@ -6,8 +6,7 @@ use crate::filter;
 use crate::global::Global;
 use crate::output::{Output, note};
 use crate::printable::printable;
-use readpast::{Queue, Why};
-use serde_json::json;
+use readpast::{Queue, ask};
 
 /// Says why items are not being worked on
 ///
@@ -35,7 +34,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         match queue.why(key)? {
             Some(why) => out.answer(
                 || format!("{}\t{}\t{}", printable(key), filter::spoken(spec, key), printable(&why.to_string())),
-                || json!({"key": key, "short_number": filter::digits(spec, key), "why": document(&why)}),
+                || ask::why(spec, key, &why),
             )?,
             None => {
                 missing = true;
@@ -44,11 +43,6 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         }
     }
     Ok(if missing { Exit::Refused } else { Exit::Done })
-}
-
-/// The reason for programs, and its text.
-pub fn document(why: &Why) -> serde_json::Value {
-    json!({"reason": why.as_str(), "text": why.to_string()})
 }
 
 /// The message for a key that finds nothing.

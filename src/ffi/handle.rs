@@ -6,7 +6,7 @@ use super::table::{self, Fault};
 use std::sync::Arc;
 
 /// The names of the handle types, at their tags.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 10] = [
     "",
     "readpast_config",
     "readpast_queue",
@@ -17,7 +17,6 @@ const NAMES: [&str; 11] = [
     "readpast_worker",
     "readpast_events",
     "readpast_text",
-    "readpast_queues",
 ];
 
 /// A handle in C.

@@ -1,38 +1,12 @@
-//! `readpast_metrics`: the process's own figures, and their text.
+//! `readpast_metrics`: the process's own figures.
 
 use super::answer::answer;
-use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
+use super::made_text::{put, readpast_text};
 use super::out::OutParameter;
-use super::status::{READPAST_OK, readpast_status};
-use super::text::c_text;
+use super::status::readpast_status;
 use crate::metrics::metrics;
-use std::ffi::{CString, c_char};
-use std::ptr;
-
-/// A text that a call made. Immutable; any number of threads may read it.
-///
-/// Made by `readpast_metrics`, freed by `readpast_text_free`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct readpast_text {
-    /// Not an address; 0 is the null handle.
-    pub id: u64,
-}
-
-impl Handle for readpast_text {
-    type Object = CString;
-    const TAG: u8 = 9;
-
-    fn from_id(id: u64) -> Self {
-        Self { id }
-    }
-
-    fn id(self) -> u64 {
-        self.id
-    }
-}
 
 /// This process's work on its queues since it began, in Prometheus' text format (`text/plain; version=0.0.4; charset=utf-8`), for
 /// a page that Prometheus scrapes: claims, settlements by outcome, lost leases, retries, errors, durations of calls, connections
@@ -52,26 +26,5 @@ impl Handle for readpast_text {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_metrics(text: *mut readpast_text, err: *mut readpast_error) -> readpast_status {
     // SAFETY: the header's rules for pointers.
-    unsafe {
-        answer(readpast_text::null(), err, || {
-            OutParameter::new("text", text)?.put(c_text(&metrics().to_string()))?;
-            Ok(READPAST_OK)
-        })
-    }
-}
-
-/// The characters of the text.
-///
-/// *Ownership*: the characters are the text's, until that is freed.
-///
-/// *Returns*: UTF-8; NULL for a text that is null or freed.
-#[unsafe(no_mangle)]
-pub extern "C" fn readpast_text_get(text: readpast_text) -> *const c_char {
-    read(text, ptr::null(), |text| text.as_ptr())
-}
-
-/// Frees a text. The null handle, and one that was freed already, are ignored.
-#[unsafe(no_mangle)]
-pub extern "C" fn readpast_text_free(text: readpast_text) {
-    contained((), || text.free());
+    unsafe { answer(readpast_text::null(), err, || put(OutParameter::new("text", text)?, &metrics().to_string())) }
 }

@@ -235,31 +235,6 @@ pub extern "C" fn readpast_queue_given_up(queue: readpast_queue) -> i64 {
     read(queue, 0, |queue| queue.connections().given_up.cast_signed())
 }
 
-/// Recovers up to `max_items` (1 to 1000) items whose workers died. Claims do this too, now and then: a queue with workers needs
-/// no such call.
-///
-/// *Returns*:
-/// - `READPAST_OK`: `*recovered` (which may be NULL) is how many there were.
-/// - any failure of the connection or the server.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn readpast_queue_recover(
-    queue: readpast_queue,
-    max_items: i32,
-    recovered: *mut i32,
-    err: *mut readpast_error,
-) -> readpast_status {
-    // SAFETY: the header's rules for pointers.
-    unsafe {
-        answer(queue, err, || {
-            let count = queue.get()?.recover(args::item_count("max_items", max_items)?)?;
-            if !recovered.is_null() {
-                recovered.write(i32::try_from(count).unwrap_or(i32::MAX));
-            }
-            Ok(READPAST_OK)
-        })
-    }
-}
-
 /// Makes every present and future claim on this handle return `READPAST_INTERRUPTED` until `readpast_queue_resume`, also on
 /// handles that `readpast_queue_share` made of it. It stays in force, so that a thread that claims a moment later does not miss
 /// it. Statements that are at the server already go on. Settling and renewing work, so that work in flight can be finished;

@@ -21,19 +21,29 @@ pub enum Answer {
     Duplicate,
 }
 
+impl Answer {
+    const ALL: [Self; 6] =
+        [Self::Ok, Self::LeaseLost, Self::Conflict, Self::IllegalTransition, Self::NotFound, Self::Duplicate];
+
+    /// The word in the answers of procedures and questions.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::LeaseLost => "LEASE_LOST",
+            Self::Conflict => "CONFLICT",
+            Self::IllegalTransition => "ILLEGAL_TRANSITION",
+            Self::NotFound => "NOT_FOUND",
+            Self::Duplicate => "DUPLICATE",
+        }
+    }
+}
+
 impl FromStr for Answer {
     type Err = ();
 
     fn from_str(word: &str) -> Result<Self, ()> {
-        Ok(match word {
-            "OK" => Self::Ok,
-            "LEASE_LOST" => Self::LeaseLost,
-            "CONFLICT" => Self::Conflict,
-            "ILLEGAL_TRANSITION" => Self::IllegalTransition,
-            "NOT_FOUND" => Self::NotFound,
-            "DUPLICATE" => Self::Duplicate,
-            _ => return Err(()),
-        })
+        Self::ALL.into_iter().find(|answer| answer.as_str() == word).ok_or(())
     }
 }
 

@@ -7,6 +7,7 @@
 mod by_hand;
 
 mod alone;
+mod ask;
 mod attempts;
 mod backoff;
 mod bytes;
@@ -46,6 +47,7 @@ fn main() {
     let servers: Vec<_> = if arguments.list { Vec::new() } else { Server::at_hand() };
     let capabilities: &[&[(&str, Body)]] = &[
         alone::BODIES,
+        ask::BODIES,
         attempts::BODIES,
         backoff::BODIES,
         bytes::BODIES,

@@ -1,5 +1,6 @@
 //! The calls that take much: items, settlements, workers, filters.
 
+use super::input::Text;
 use super::*;
 
 impl World {
@@ -27,7 +28,7 @@ impl World {
 
     /// No text is the name of the queue that is there: the other calls need it.
     pub(super) fn list(&self, input: &mut Input, config: readpast_config) {
-        let mut place = readpast_queues { id: input.number() };
+        let mut place = readpast_text { id: input.number() };
         let (to, name) = (input.maybe(&mut place), input.text());
         // SAFETY: the text is text, and there is a place for a handle or none.
         unsafe {
@@ -35,14 +36,8 @@ impl World {
             self.tell(input, |err| readpast_drop(config, name.as_ptr(), err));
         }
         if !to.is_null() {
-            self.keep(input, QUEUES, place.id);
+            self.keep(input, TEXT, place.id);
         }
-        let queues = readpast_queues { id: self.handle(input, QUEUES) };
-        readpast_queues_count(queues);
-        let mut memory = Memory::<readpast_installed>::unset(input, 1);
-        let (at, to) = (input.index(), memory.place(input));
-        // SAFETY: the place is as large as it says.
-        self.tell(input, |err| unsafe { readpast_queues_get(queues, at, to, err) });
     }
 
     pub(super) fn settle(&self, input: &mut Input, queue: readpast_queue) {
@@ -215,31 +210,20 @@ impl World {
         }
     }
 
-    pub(super) fn figures(&self, input: &mut Input, queue: readpast_queue) {
-        let mut place = readpast_batch { id: input.number() };
-        let known = [c"steps", c"types", c"trend", c"attempts"];
-        let other = input.key();
-        let of = known.get(input.number() as usize % 5).map_or(other.as_ptr(), |known| known.as_ptr());
-        let (key, to) = (input.key(), input.maybe(&mut place));
-        // SAFETY: what and key are NULL or text that outlives the call, the place is NULL or there.
-        self.tell(input, |err| unsafe { readpast_queue_figures(queue, of, key.as_ptr(), to, err) });
+    pub(super) fn ask(&self, input: &mut Input, queue: readpast_queue) {
+        let mut place = readpast_text { id: input.number() };
+        // The checks of `doctor` ask the catalog for much.
+        let known = readpast::ask::QUESTIONS.get(input.below(readpast::ask::QUESTIONS.len() + 1));
+        let known = known.filter(|question| question.name != "doctor");
+        let what = known.map_or_else(|| input.text(), |question| Text::of(question.name));
+        let arguments = input.arguments();
+        let to = input.maybe(&mut place);
+        // SAFETY: both are NULL or text that outlives the call, the place is NULL or there.
+        self.tell(input, |err| unsafe { readpast_queue_ask(queue, what.as_ptr(), arguments.as_ptr(), to, err) });
         if !to.is_null() {
-            self.keep(input, BATCH, place.id);
+            assert!(!self.may_read || place.id == 0 || self.read(readpast_text_get(place)).is_some());
+            self.keep(input, TEXT, place.id);
         }
-    }
-
-    pub(super) fn redrive(&self, input: &mut Input, queue: readpast_queue) {
-        let texts: Vec<_> = (0..6).map(|_| (input.key(), input.token())).collect();
-        let (count, operation) = (input.elements(6), input.operation());
-        let items = Memory::filled(input, 6, |i, struct_size| readpast_item_ref {
-            struct_size,
-            key: texts[i].0.as_ptr(),
-            token: texts[i].1.as_ptr(),
-        });
-        let mut outcomes = Memory::<readpast_outcome>::unset(input, 6);
-        let (from, to) = (items.first(input), outcomes.place(input));
-        // SAFETY: there are six of each, as large as they say.
-        self.tell(input, |err| unsafe { readpast_queue_redrive(queue, from, count, operation.as_ptr(), to, err) });
     }
 
     pub(super) fn item(&self, input: &mut Input, batch: readpast_batch) {

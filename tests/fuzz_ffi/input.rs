@@ -8,6 +8,11 @@ use std::ptr;
 pub struct Text(Option<CString>);
 
 impl Text {
+    /// A text without a NUL.
+    pub fn of(text: &str) -> Self {
+        Self(CString::new(text).ok())
+    }
+
     pub fn as_ptr(&self) -> *const c_char {
         self.0.as_ref().map_or(ptr::null(), |text| text.as_ptr())
     }
@@ -128,6 +133,26 @@ impl Input {
             c"{\"statuses\": []}",
             c"[",
         ])
+    }
+
+    /// The arguments of a question.
+    pub fn arguments(&mut self) -> Text {
+        let key = self.items.first().map_or(c"1", |item| item.0.as_c_str()).to_string_lossy().into_owned();
+        let of_key = format!("{{\"key\": {key:?}}}");
+        let of_items = format!("{{\"items\": [{{\"key\": {key:?}}}, {{\"key\": \"\", \"token\": \"t\"}}]}}");
+        match self.below(4) {
+            0 => Text::of(&of_key),
+            1 => Text::of(&of_items),
+            _ => self.mostly(&[
+                c"{}",
+                c"{\"filter\": {}, \"max\": 3}",
+                c"{\"filter\": {\"status\": [\"Failed\"]}, \"after\": \"1\"}",
+                c"{\"most\": 0, \"trend_ms\": 1}",
+                c"{\"trend_ms\": 1, \"types\": true}",
+                c"{\"items\": {}}",
+                c"[",
+            ]),
+        }
     }
 
     pub fn time(&mut self) -> Text {

@@ -30,8 +30,7 @@ const RECEIPTS: usize = 5;
 const WORKER: usize = 6;
 const EVENTS: usize = 7;
 const TEXT: usize = 8;
-const QUEUES: usize = 9;
-const KINDS: usize = 10;
+const KINDS: usize = 9;
 
 /// The state that the threads share.
 struct World {
@@ -105,7 +104,6 @@ fn free_all(id: u64) {
     readpast_error_free(readpast_error { id });
     readpast_renewal_free(readpast_renewal { id });
     readpast_receipts_free(readpast_receipts { id });
-    readpast_queues_free(readpast_queues { id });
     readpast_worker_free(readpast_worker { id });
     readpast_events_free(readpast_events { id });
     readpast_text_free(readpast_text { id });
@@ -271,16 +269,7 @@ impl World {
                 }
                 13..16 => self.settle(input, queue),
                 16 => self.renew(input, queue),
-                17 => {
-                    let mut place = 0;
-                    let (max, to) = (input.count(6), input.maybe(&mut place));
-                    self.tell(input, |err| readpast_queue_recover(queue, max, to, err));
-                }
-                18 => {
-                    let mut memory = Memory::<readpast_stats>::unset(input, 1);
-                    let to = memory.place(input);
-                    self.tell(input, |err| readpast_queue_stats(queue, to, err));
-                }
+                17 | 18 => self.ask(input, queue),
                 19 => {
                     self.tell(input, |err| readpast_queue_interrupt(queue, err));
                     self.tell(input, |err| readpast_queue_resume(queue, err));
@@ -338,12 +327,7 @@ impl World {
                 }
                 33 => assert!(!readpast_status_name(input.number() as i32).is_null()),
                 34 => self.find(input, queue),
-                35 => self.redrive(input, queue),
-                36 => {
-                    let mut place = 0;
-                    let (filter, max, to) = (input.filter(), input.count(6), input.maybe(&mut place));
-                    self.tell(input, |err| readpast_queue_purge(queue, filter.as_ptr(), max, to, err));
-                }
+                35..39 => self.ask(input, queue),
                 40 => {
                     let mut memory = Memory::<readpast_receipt>::unset(input, 1);
                     let (at, to) = (input.index(), memory.place(input));
@@ -360,7 +344,6 @@ impl World {
                         self.keep(input, BATCH, place.id);
                     }
                 }
-                37 => self.figures(input, queue),
                 43..47 => self.work(input, queue),
                 47 => self.events(input),
                 48 => {
@@ -374,7 +357,7 @@ impl World {
                     drop(self.read(readpast_text_get(readpast_text { id: self.handle(input, TEXT) })));
                 }
                 49 => self.list(input, config),
-                _ => match input.below(11) {
+                _ => match input.below(10) {
                     0 => readpast_config_free(config),
                     1 => readpast_queue_free(queue),
                     2 => readpast_batch_free(batch),
@@ -384,7 +367,6 @@ impl World {
                     6 => readpast_worker_free(readpast_worker { id: self.handle(input, WORKER) }),
                     7 => readpast_events_free(readpast_events { id: self.handle(input, EVENTS) }),
                     8 => readpast_text_free(readpast_text { id: self.handle(input, TEXT) }),
-                    9 => readpast_queues_free(readpast_queues { id: self.handle(input, QUEUES) }),
                     _ => free_all(self.handle(input, CONFIG)),
                 },
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 28] = [
     "error",
     "sync",
     "threads",
@@ -30,6 +30,7 @@ const ORDER: [&str; 27] = [
     "queue",
     "doctor",
     "stress",
+    "ask",
     "engine",
     "worker",
     "ffi",

@@ -52,6 +52,30 @@ fn metrics() -> String {
     out
 }
 
+/// The questions to a queue, each with its arguments and its answer.
+fn questions() -> String {
+    let mut out = String::new();
+    for question in readpast::ask::QUESTIONS {
+        writeln!(out, "\n## {}\n\n{}\n", question.name, question.meaning).unwrap();
+        if !question.arguments.is_empty() {
+            out += "| argument | kind | meaning |\n|---|---|---|\n";
+        }
+        question.arguments.iter().for_each(|field| out += &row(field, "required"));
+        out += if question.arguments.is_empty() { "It takes no arguments.\n\n" } else { "\n" };
+        out += "| answer | kind | meaning |\n|---|---|---|\n";
+        question.answer.iter().copied().flatten().for_each(|field| out += &row(field, "always"));
+    }
+    out += "\n## list\n\nThe queues of a schema (`readpast_list`, `readpast list --json`): an array, or a line each, of objects.\n\n";
+    out += "| member | kind | meaning |\n|---|---|---|\n";
+    readpast::ask::LISTED.iter().for_each(|field| out += &row(field, "always"));
+    out + "\n"
+}
+
+fn row(field: &readpast::ask::Field, needed: &str) -> String {
+    let needed = if field.is_needed { format!(", {needed}") } else { String::new() };
+    format!("| `{}` | {}{needed} | {} |\n", field.path, field.kind.as_str(), field.meaning)
+}
+
 /// With which the page of a language begins: how its code blocks are marked, and how long it may be.
 const FIRST: [(&str, &str, usize); 6] = [
     ("bindings/c/examples/first_queue.c", "c", 42),
@@ -86,6 +110,7 @@ fn copies_on_the_pages_are_up_to_date() {
     let mut copies: Vec<_> = [("settings", settings()), ("statuses", statuses()), ("metrics", metrics())]
         .map(|(name, text)| ("docs/reference.md".to_owned(), name.to_owned(), text))
         .into();
+    copies.push(("docs/ask.md".to_owned(), "questions".to_owned(), questions()));
     let (python, language, longest) = FIRST[3];
     copies.push(("README.md".to_owned(), python.to_owned(), program(python, language, longest)));
     copies.extend(

@@ -49,7 +49,6 @@ cJSON *call_enqueue(const cJSON *request);
 cJSON *call_settle(const cJSON *request);
 cJSON *call_settle_and_claim(const cJSON *request);
 cJSON *call_renew(const cJSON *request);
-cJSON *call_redrive(const cJSON *request);
 
 /* work.c: a worker of several threads. */
 cJSON *call_work(const cJSON *request);

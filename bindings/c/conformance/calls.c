@@ -98,45 +98,16 @@ static cJSON *find(const cJSON *request) {
     return answer_with_batch(request, status, error, batch);
 }
 
-static cJSON *recover(const cJSON *request) {
-    int32_t recovered = 0;
+static cJSON *ask(const cJSON *request) {
+    char *arguments = json_of(request, "arguments");
+    readpast_text text;
     readpast_error error;
-    readpast_status status =
-        readpast_queue_recover(queue_of(request), small_number_of(request, "max", 1000), &recovered, &error);
+    readpast_status status = readpast_queue_ask(queue_of(request), text_of(request, "what"), arguments, &text, &error);
+    cJSON_free(arguments);
     cJSON *answer = answer_of(status, error);
     if (status >= 0)
-        cJSON_AddNumberToObject(answer, "recovered", recovered);
-    return answer;
-}
-
-static cJSON *purge(const cJSON *request) {
-    char *text = json_of(request, "filter");
-    int64_t purged = 0;
-    readpast_error error;
-    readpast_status status =
-        readpast_queue_purge(queue_of(request), text, small_number_of(request, "max", 1000), &purged, &error);
-    cJSON_free(text);
-    cJSON *answer = answer_of(status, error);
-    if (status >= 0)
-        cJSON_AddNumberToObject(answer, "purged", (double)purged);
-    return answer;
-}
-
-static cJSON *stats(const cJSON *request) {
-    readpast_stats figures = READPAST_STATS_INIT;
-    readpast_error error;
-    readpast_status status = readpast_queue_stats(queue_of(request), &figures, &error);
-    cJSON *answer = answer_of(status, error);
-    if (status < 0)
-        return answer;
-    cJSON *all = cJSON_AddObjectToObject(answer, "stats");
-#define FIGURE(name) cJSON_AddNumberToObject(all, #name, (double)figures.name)
-    FIGURE(pending), FIGURE(processing), FIGURE(error), FIGURE(failed), FIGURE(completed), FIGURE(cancelled);
-    FIGURE(paused), FIGURE(terminated), FIGURE(partially_completed), FIGURE(due), FIGURE(oldest_due_ms);
-    FIGURE(expired), FIGURE(sample), FIGURE(wait_p50_ms), FIGURE(wait_p90_ms), FIGURE(wait_p99_ms);
-    FIGURE(claimed_p50_ms), FIGURE(claimed_p90_ms), FIGURE(claimed_p99_ms), FIGURE(claimed_mean_ms);
-    FIGURE(wait_mean_ms), FIGURE(arrivals_last_hour), FIGURE(claimed), FIGURE(workers_needed);
-#undef FIGURE
+        cJSON_AddRawToObject(answer, "answer", readpast_text_get(text));
+    readpast_text_free(text);
     return answer;
 }
 
@@ -235,11 +206,8 @@ cJSON *make_call(const cJSON *request) {
         {"settle", call_settle},
         {"settle_and_claim", call_settle_and_claim},
         {"renew", call_renew},
-        {"recover", recover},
         {"find", find},
-        {"redrive", call_redrive},
-        {"purge", purge},
-        {"stats", stats},
+        {"ask", ask},
         {"metrics", metrics},
         {"interrupt", interrupt},
         {"resume", resume},

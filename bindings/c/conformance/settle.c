@@ -171,21 +171,3 @@ cJSON *call_renew(const cJSON *request) {
     free(outcomes);
     return answer;
 }
-
-cJSON *call_redrive(const cJSON *request) {
-    struct list list = list_of(request, "items");
-    readpast_item_ref *items = room_for(list, sizeof *items);
-    readpast_outcome *outcomes = outcomes_for(list);
-    int32_t i = 0;
-    const cJSON *each;
-    cJSON_ArrayForEach(each, list.array) {
-        items[i++] = (readpast_item_ref){sizeof *items, text_of(each, "key"), text_of(each, "token")};
-    }
-    readpast_error error;
-    readpast_status status =
-        readpast_queue_redrive(queue_of(request), items, list.count, text_of(request, "operation"), outcomes, &error);
-    cJSON *answer = answer_with(status, error, outcomes, list);
-    free(items);
-    free(outcomes);
-    return answer;
-}

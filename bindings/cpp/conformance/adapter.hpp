@@ -28,7 +28,6 @@ std::vector<readpast::new_item> new_items_of(const json &request);
 readpast::settlement settlement_of(const json &item);
 std::vector<readpast::settlement> settlements_of(const json &request);
 std::vector<readpast::lease> leases_of(const json &request);
-std::vector<readpast::item_ref> refs_of(const json &request);
 readpast::action action_of(const json &name);
 
 // answers.cpp: what is answered.
@@ -38,7 +37,6 @@ json answer_of(const readpast::answers<readpast::receipt> &receipts);
 json answer_of(const readpast::answers<readpast::outcome> &outcomes);
 json items_of(const readpast::batch &batch);
 json value_of(const readpast::value &value);
-json stats_of(const readpast::stats &figures);
 
 // verbs.cpp: makes the call that a request asks for.
 json make_call(objects &kept, const json &request);

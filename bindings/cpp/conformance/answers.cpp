@@ -85,30 +85,3 @@ json items_of(const readpast::batch &batch) {
 json value_of(const readpast::value &value) {
     return {{"type", readpast::name(value.type())}, {"value", plain(value)}};
 }
-
-json stats_of(const readpast::stats &figures) {
-    return {{"pending", figures.pending},
-            {"processing", figures.processing},
-            {"error", figures.error},
-            {"failed", figures.failed},
-            {"completed", figures.completed},
-            {"cancelled", figures.cancelled},
-            {"paused", figures.paused},
-            {"terminated", figures.terminated},
-            {"partially_completed", figures.partially_completed},
-            {"due", figures.due},
-            {"oldest_due_ms", figures.oldest_due_ms},
-            {"expired", figures.expired},
-            {"sample", figures.sample},
-            {"wait_p50_ms", figures.wait_p50_ms},
-            {"wait_p90_ms", figures.wait_p90_ms},
-            {"wait_p99_ms", figures.wait_p99_ms},
-            {"claimed_p50_ms", figures.claimed_p50_ms},
-            {"claimed_p90_ms", figures.claimed_p90_ms},
-            {"claimed_p99_ms", figures.claimed_p99_ms},
-            {"wait_mean_ms", figures.wait_mean_ms},
-            {"claimed_mean_ms", figures.claimed_mean_ms},
-            {"arrivals_last_hour", figures.arrivals_last_hour},
-            {"claimed", figures.claimed},
-            {"workers_needed", figures.workers_needed}};
-}

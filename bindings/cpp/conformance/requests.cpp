@@ -86,11 +86,6 @@ std::vector<readpast::lease> leases_of(const json &request) {
     });
 }
 
-std::vector<readpast::item_ref> refs_of(const json &request) {
-    return list_of(request, "items",
-                   [](const json &each) { return readpast::item_ref(name_of(each, "key"), text_of(each, "token")); });
-}
-
 readpast::action action_of(const json &name) {
     // A number stands for itself, so that one which is none can be asked for.
     if (name.is_number())

@@ -118,20 +118,8 @@ json renew(const call &call) {
     return answer_of(call.queue()->renew(leases_of(call.request)));
 }
 
-json recover(const call &call) {
-    return with(ok(), "recovered", call.queue()->recover(call.number("max", 1000)));
-}
-
-json redrive(const call &call) {
-    return answer_of(call.queue()->redrive(refs_of(call.request), call.text("operation")));
-}
-
-json purge(const call &call) {
-    return with(ok(), "purged", call.queue()->purge(json_of(call.request, "filter"), call.number("max", 1000)));
-}
-
-json stats(const call &call) {
-    return with(ok(), "stats", stats_of(call.queue()->stats()));
+json ask(const call &call) {
+    return with(ok(), "answer", json::parse(call.queue()->ask(call.text("what"), json_of(call.request, "arguments"))));
 }
 
 json metrics(const call & /*unused*/) {
@@ -229,11 +217,8 @@ json make_call(objects &kept, const json &request) {
         {"settle", settle},
         {"settle_and_claim", settle_and_claim},
         {"renew", renew},
-        {"recover", recover},
         {"find", find},
-        {"redrive", redrive},
-        {"purge", purge},
-        {"stats", stats},
+        {"ask", ask},
         {"metrics", metrics},
         {"interrupt", interrupt},
         {"resume", resume},

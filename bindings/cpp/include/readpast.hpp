@@ -25,15 +25,16 @@
 
 // To open a queue.
 #include <readpast/config.hpp> // config: settings; install()
-#include <readpast/list.hpp>   // installed, list(), drop(): which queues there are, and the end of one
-#include <readpast/queue.hpp>  // queue, stats
+#include <readpast/list.hpp>   // list(), drop(): which queues there are, and the end of one
+#include <readpast/queue.hpp>  // queue
 
 // The values that go in and come out.
 #include <readpast/answers.hpp>    // answers: what came of several items
 #include <readpast/batch.hpp>      // batch: the items of one claim; column
 #include <readpast/item.hpp>       // item
 #include <readpast/new_item.hpp>   // new_item, receipt
-#include <readpast/settlement.hpp> // settlement, action, outcome, state, item_ref, lease
+#include <readpast/settlement.hpp> // settlement, action, outcome, state, lease
+#include <readpast/stats.hpp>      // stats: the figures of a queue
 #include <readpast/value.hpp>      // value, column_type, bytes
 
 // To work on it.

@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <string>
 
 using readpast::status;
@@ -13,20 +12,15 @@ TEST_CASE("queues are listed, and dropped with their items") {
     const readpast::queue queue(settings(), name);
     enqueue(queue, {"a", "b"});
     const auto held = queue.claim();
-    const auto find = [&] {
-        const auto all = readpast::list(settings());
-        const auto found = std::find_if(all.begin(), all.end(), [&](const auto &one) { return one.queue == name; });
-        return found == all.end() ? readpast::installed() : *found;
-    };
-    const auto listed = find();
-    REQUIRE(listed.queue == name);
-    CHECK(listed.own);
-    CHECK(contains(listed.table.value_or(""), "readpast_cpp."));
-    CHECK(contains(listed.description, "\"Payload\""));
+    const auto find = [&] { return readpast::list(settings()).find("{\"queue\":\"" + name + '"'); };
+    REQUIRE(find() != std::string::npos);
+    const auto listed = readpast::list(settings()).substr(find());
+    CHECK(listed.find("\"own\":true") < listed.find("\"table\":\"readpast_cpp."));
+    CHECK(contains(listed, R"(\"Payload\")"));
 
     CHECK(thrown_by([&] { readpast::drop(settings(), name + "x"); }) == status::unknown_queue);
     readpast::drop(settings(), name);
-    CHECK(find().queue.empty());
+    CHECK(find() == std::string::npos);
     CHECK(thrown_by([&] { queue.settle(held[0].complete()); }) == status::unknown_queue);
     CHECK(thrown_by([&] { readpast::drop(settings(), name); }) == status::unknown_queue);
     auto elsewhere = settings();

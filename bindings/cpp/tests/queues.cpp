@@ -49,19 +49,14 @@ TEST_CASE("every way to end a claim") {
     CHECK(column(queue, "error")[2] == "never");
 }
 
-TEST_CASE("figures of types and of the trend") {
+TEST_CASE("questions are answered as JSON") {
     const auto queue = open();
     const auto items = claimed(queue, {"a", "b"});
-    const auto types = queue.figures("types");
-    CHECK(types.size() == 2);
-    CHECK(types[0].key() == "First");
-    CHECK(types[0]["InFlight"].integer() == 2);
-    CHECK(types[0]["ClaimedMeanMs"].is_null());
-    const auto trend = queue.figures("trend");
-    CHECK(trend[0]["Depth"].integer() == 0);
-    CHECK(trend[0]["ArrivalsPerHour"].is_null()); // a rate takes ten minutes of observation
-    CHECK(queue.figures("steps").empty());
-    CHECK_THROWS_AS((void)queue.figures("moons"), readpast::error);
+    CHECK(contains(queue.ask("types"), R"({"type":"First","waiting":0,"due":0,"oldest_due_ms":null,"in_flight":2,)"));
+    CHECK(contains(queue.ask("trend", R"({"apart_ms": 1})"), R"("depth":0,)"));
+    CHECK(queue.ask("show", R"({"key": "2001-01-01T00:00:00.0000000"})") == "null");
+    CHECK(thrown_by([&] { (void)queue.ask("moons"); }) == status::invalid_argument);
+    CHECK(thrown_by([&] { (void)queue.ask("types", R"({"key": "a"})"); }) == status::invalid_argument);
 }
 
 TEST_CASE("a settlement sets the item's own columns") {
@@ -156,18 +151,19 @@ TEST_CASE("operators find, steer, redrive and purge") {
           state::paused);
     CHECK(queue.settle(settlement(page[1].key(), action::cancel, "2001-01-01")).answer() == status::conflict);
     CHECK(queue.find(R"({"status": ["Cancelled"]})").size() == 1);
-    const auto outcomes = queue.redrive({readpast::item_ref(page[0].key()), readpast::item_ref("2001-01-01")});
-    CHECK(outcomes.status() == status::not_found);
-    CHECK(outcomes[0].state() == state::pending);
-    CHECK(outcomes[1].state() == state::none);
+    const auto items = R"({"items": [{"key": ")" + std::string(page[0].key()) + R"("}, {"key": "2001-01-01"}]})";
+    const auto redriven = queue.ask("redrive", items);
+    CHECK(contains(redriven, R"("redriven":1,"states":{"Pending":1},"refused":1,)"));
+    CHECK(contains(redriven, R"("answer":"NOT_FOUND","state":null)"));
     queue.settle(settlement(page[0].key(), action::terminate));
-    CHECK(queue.purge() == 1);
-    CHECK(queue.purge() == 0);
-    CHECK(queue.recover() == 0);
+    CHECK(queue.ask("purge") == R"({"purged":1})");
+    CHECK(queue.ask("purge") == R"({"purged":0})");
+    CHECK(contains(queue.ask("recover"), R"("recovered":0)"));
     const auto figures = queue.stats();
     CHECK(figures.pending == 1);
     CHECK(figures.paused == 1);
-    CHECK(figures.wait_mean_ms == -1);
+    CHECK(figures.arrivals_last_hour == 2);
+    CHECK(figures.wait_mean_ms == std::nullopt);
 }
 
 TEST_CASE("leases are renewed, by hand and by a renewal") {
@@ -182,7 +178,7 @@ TEST_CASE("leases are renewed, by hand and by a renewal") {
 
     const readpast::renewal renewal(queue, items, 100ms);
     std::this_thread::sleep_for(11s);
-    CHECK(queue.recover() == 0);
+    CHECK(contains(queue.ask("recover"), R"("recovered":0)"));
     CHECK(renewal.release(items[0].key()));
     CHECK_FALSE(renewal.release(items[0].key()));
     CHECK_FALSE(renewal.has_lost(items[1].key()));

@@ -2,7 +2,6 @@ using System;
 using System.Collections.Generic;
 using System.Linq;
 using System.Reflection;
-using System.Text.RegularExpressions;
 using Readpast;
 using Request = System.Collections.Generic.IDictionary<string, object>;
 
@@ -26,11 +25,8 @@ namespace Conformance
                 { "settle", Settle },
                 { "settle_and_claim", SettleAndClaim },
                 { "renew", Renew },
-                { "recover", request => Ok().With("recovered", QueueOf(request).Recover(request.Number("max", 1000))) },
                 { "find", Find },
-                { "redrive", Redrive },
-                { "purge", Purge },
-                { "stats", Stats },
+                { "ask", Ask },
                 { "metrics", request => Ok().With("text", ReadpastLibrary.Metrics()) },
                 { "interrupt", request => Done(QueueOf(request).Interrupt) },
                 { "resume", request => Done(QueueOf(request).Resume) },
@@ -199,25 +195,10 @@ namespace Conformance
                 request.Json("filter"), request.Text("after"), request.Number("max", 1000)));
         }
 
-        private static Answer Redrive(Request request)
+        private static Answer Ask(Request request)
         {
-            return Settled(QueueOf(request).Redrive(
-                request.List("items").Select(item => new ItemRef(item.Text("key"), item.Text("token"))),
-                request.Text("operation")));
-        }
-
-        private static Answer Purge(Request request)
-        {
-            return Ok().With("purged", QueueOf(request).Purge(request.Json("filter"), request.Number("max", 1000)));
-        }
-
-        private static Answer Stats(Request request)
-        {
-            QueueStats stats = QueueOf(request).Stats();
-            // WaitP50Ms is wait_p50_ms.
-            return Ok().With("stats", typeof(QueueStats).GetProperties().ToDictionary(
-                property => Regex.Replace(property.Name, "(?<!^)([A-Z])", "_$1").ToLowerInvariant(),
-                property => property.GetValue(stats, null)));
+            string answer = QueueOf(request).Ask(request.Text("what"), request.Json("arguments"));
+            return Ok().With("answer", Program.Parse(answer));
         }
 
         private static Answer Free(Request request)

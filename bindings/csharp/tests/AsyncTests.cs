@@ -137,14 +137,12 @@ namespace Readpast.Tests
                 }
                 Assert.Equal(1, (await opened.StatsAsync()).Failed);
                 using (Batch found = await opened.FindAsync())
-                using (Batch figures = await opened.FiguresAsync("types"))
                 {
                     Assert.Equal("half", found[0].GetString("step"));
-                    Assert.NotEmpty(figures);
-                    await opened.RedriveAsync(new[] { new ItemRef(found[0].Key) });
+                    string item = "{\"items\": [{\"key\": \"" + found[0].Key + "\"}]}";
+                    Assert.Contains("\"redriven\":1", await opened.AskAsync("redrive", item));
                 }
-                Assert.Equal(0, await opened.RecoverAsync());
-                Assert.Equal(0, await opened.PurgeAsync());
+                Assert.Equal("{\"purged\":0}", await opened.AskAsync("purge"));
                 Assert.False(await opened.IsDoneAsync(Guid.NewGuid().ToString()));
                 await opened.CloseAsync(Until.Patience);
                 Assert.Equal(

@@ -18,7 +18,7 @@ namespace Readpast.Tests
         private const BindingFlags Fields = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
         /// <summary>The header's structs that are a number for a handle.</summary>
-        private const string Handles = "config|queue|batch|receipts|renewal|error|worker|events|text|queues";
+        private const string Handles = "config|queue|batch|receipts|renewal|error|worker|events|text";
 
         private static readonly Assembly Binding = typeof(Queue).Assembly;
 
@@ -133,7 +133,6 @@ namespace Readpast.Tests
         [Fact]
         public void Figures()
         {
-            SameFigures("StatsStruct", typeof(QueueStats));
             SameFigures("WorkerFiguresStruct", typeof(WorkerFigures));
         }
 

@@ -1,6 +1,7 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
+using System.Text.Json;
 using Xunit;
 
 namespace Readpast.Tests
@@ -131,23 +132,27 @@ namespace Readpast.Tests
         }
 
         [Fact]
-        public void FiguresOfTypesAndOfTheTrend()
+        public void QuestionsAreAnsweredAsJson()
         {
             using (TestQueue.Claimed(queue, "a", "b"))
-            using (Batch types = queue.Figures("types"))
-            using (Batch trend = queue.Figures("trend"))
             {
-                Assert.Equal(new[] { "First", "Second" }, types.Select(row => row.Key));
-                Assert.Equal(2L, types[0]["InFlight"]);
-                Assert.Null(trend[0]["ArrivalsPerHour"]);
-                Assert.Equal(true, trend[0]["Counted"]);
+                JsonElement types = Asked("types").GetProperty("types");
+                Assert.Equal(
+                    new[] { "First", "Second" },
+                    types.EnumerateArray().Select(each => each.GetProperty("type").GetString()));
+                Assert.Equal(2, types[0].GetProperty("in_flight").GetInt64());
+                JsonElement trend = Asked("trend", "{\"apart_ms\": 1}").GetProperty("trend");
+                Assert.Equal(JsonValueKind.Null, trend.GetProperty("arrivals_per_hour").ValueKind);
+                Assert.True(trend.GetProperty("counted").GetBoolean());
             }
-            using (Batch steps = queue.Figures("steps"))
+            Assert.Equal("null", queue.Ask("show", "{\"key\": \"2001-01-01T00:00:00.0000000\"}"));
+            foreach (string wrong in new[] { "moons", "show" })
             {
-                Assert.Equal(Status.Empty, steps.Status);
+                var failure = Assert.Throws<QueueException>(() => queue.Ask(wrong));
+                Assert.Equal(Status.InvalidArgument, failure.Status);
             }
-            var failure = Assert.Throws<QueueException>(() => queue.Figures("moons"));
-            Assert.Equal(Status.InvalidArgument, failure.Status);
+            QueueStats stats = queue.Stats();
+            Assert.Equal((2, 2, 2, -1), (stats.Processing, stats.Claimed, stats.ArrivalsLastHour, stats.WaitMeanMs));
         }
 
         [Fact]
@@ -159,17 +164,24 @@ namespace Readpast.Tests
                 using (Batch failed = queue.Find("{\"status\": [\"Failed\"]}"))
                 {
                     Assert.Equal(batch[0].Key, failed.Single().Key);
-                    Answers<Outcome> redriven = queue.Redrive(new[] { new ItemRef(failed[0].Key, failed[0].Token) });
-                    Assert.Equal(ItemState.Pending, redriven.Single().State);
+                    string item = "{\"items\": [{\"key\": \"" + failed[0].Key + "\"}]}";
+                    JsonElement redriven = Asked("redrive", item);
+                    Assert.Equal(1, redriven.GetProperty("redriven").GetInt64());
+                    Assert.Equal("Pending", redriven.GetProperty("outcomes")[0].GetProperty("state").GetString());
                 }
                 using (Batch none = queue.Find(afterKey: batch[1].Key))
                 {
                     Assert.Equal(Status.Empty, none.Status);
                 }
             }
-            Assert.Equal(1, queue.Purge());
+            Assert.Equal("{\"purged\":1}", queue.Ask("purge"));
             Assert.Equal(1, queue.Stats().Pending);
-            Assert.Equal(0, queue.Recover());
+            Assert.Equal(0, Asked("recover").GetProperty("recovered").GetInt64());
+        }
+
+        private JsonElement Asked(string what, string argumentsJson = null)
+        {
+            return JsonDocument.Parse(queue.Ask(what, argumentsJson)).RootElement;
         }
 
         [Fact]

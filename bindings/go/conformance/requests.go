@@ -17,6 +17,8 @@ type request struct {
 	As, Name, Operation   string
 	Settings              readpast.Options
 	Spec, Filter          json.RawMessage
+	What                  string
+	Arguments             json.RawMessage
 	After, Key, Column    string
 
 	Items       []item

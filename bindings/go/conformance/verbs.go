@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"io"
-	"reflect"
-	"regexp"
 	"runtime"
-	"strings"
 	"time"
 
 	readpast "github.com/readpast/readpast/bindings/go"
@@ -27,11 +24,8 @@ func init() {
 		"settle":           settle,
 		"settle_and_claim": settleAndClaim,
 		"renew":            renew,
-		"recover":          recoverItems,
 		"find":             find,
-		"redrive":          redrive,
-		"purge":            purge,
-		"stats":            stats,
+		"ask":              ask,
 		"metrics":          metrics,
 		"interrupt":        func(_ context.Context, r *request) (answer, error) { return ok(), r.queue().Interrupt() },
 		"resume":           func(_ context.Context, r *request) (answer, error) { return ok(), r.queue().Resume() },
@@ -179,34 +173,9 @@ func renew(ctx context.Context, r *request) (answer, error) {
 	return settled(r.queue().Renew(ctx, r.Leases...))
 }
 
-func redrive(ctx context.Context, r *request) (answer, error) {
-	items := make([]readpast.ItemRef, len(r.Items))
-	for i := range items {
-		items[i] = readpast.ItemRef{Key: r.Items[i].Key, Token: r.Items[i].Token}
-	}
-	return settled(r.queue().Operation(r.Operation).Redrive(ctx, items...))
-}
-
-func recoverItems(ctx context.Context, r *request) (answer, error) {
-	recovered, err := r.queue().Recover(ctx, r.max(readpast.MostItems))
-	return ok().with("recovered", recovered), err
-}
-
-func purge(ctx context.Context, r *request) (answer, error) {
-	purged, err := r.queue().Purge(ctx, text(r.Filter), r.max(readpast.MostItems))
-	return ok().with("purged", purged), err
-}
-
-var capital = regexp.MustCompile(`([a-z0-9])([A-Z])`)
-
-func stats(ctx context.Context, r *request) (answer, error) {
-	stats, err := r.queue().Stats(ctx)
-	figures := answer{}
-	for i, value := 0, reflect.ValueOf(stats); i < value.NumField(); i++ {
-		// WaitP50Ms is wait_p50_ms.
-		figures[strings.ToLower(capital.ReplaceAllString(value.Type().Field(i).Name, "${1}_$2"))] = value.Field(i).Int()
-	}
-	return ok().with("stats", figures), err
+func ask(ctx context.Context, r *request) (answer, error) {
+	told, err := r.queue().Ask(ctx, r.What, r.Arguments)
+	return ok().with("answer", told), err
 }
 
 func closeQueue(_ context.Context, r *request) (answer, error) {

@@ -6,7 +6,7 @@ import json
 from datetime import timedelta
 from typing import Any, cast
 
-from readpast import Action, ItemRef, Lease, NewItem, Settlement
+from readpast import Action, Lease, NewItem, Settlement
 
 Request = dict[str, Any]
 
@@ -46,10 +46,6 @@ def settlement(item: Request) -> Settlement:
 
 def lease(item: Request) -> Lease:
     return Lease(item["key"], item.get("attempt", 0))
-
-
-def item_ref(item: Request) -> ItemRef:
-    return ItemRef(item["key"], item.get("token"))
 
 
 def action(named: Any) -> Action:

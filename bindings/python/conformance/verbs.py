@@ -114,26 +114,9 @@ def _renew(request: Request) -> Answer:
     return _settled(queue_of(request).renew(map(arguments.lease, request["leases"])))
 
 
-@_verb("redrive")
-def _redrive(request: Request) -> Answer:
-    return _settled(
-        queue_of(request).redrive(map(arguments.item_ref, request["items"]), operation=request.get("operation"))
-    )
-
-
-@_verb("recover")
-def _recover(request: Request) -> Answer:
-    return _done(recovered=queue_of(request).recover(request.get("max", 1000)))
-
-
-@_verb("purge")
-def _purge(request: Request) -> Answer:
-    return _done(purged=queue_of(request).purge(request.get("filter"), max_items=request.get("max", 1000)))
-
-
-@_verb("stats")
-def _stats(request: Request) -> Answer:
-    return _done(stats=queue_of(request).stats()._asdict())
+@_verb("ask")
+def _ask(request: Request) -> Answer:
+    return _done(answer=queue_of(request).ask(request["what"], **(request.get("arguments") or {})))
 
 
 @_verb("metrics")

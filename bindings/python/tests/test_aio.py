@@ -13,7 +13,7 @@ import pytest
 import support
 
 import readpast
-from readpast import Action, AsyncQueue, ItemRef, Status, errors
+from readpast import Action, AsyncQueue, Status, errors
 
 
 def run(coroutine: Coroutine[Any, Any, None]) -> None:
@@ -37,7 +37,7 @@ def test_from_opened_to_closed() -> None:
                 assert outcomes.status is Status.OK
             key = following[0].key
             assert (await queue.settle(following[0].settle(Action.CANCEL))).answer is Status.OK
-            assert (await queue.redrive([ItemRef(key)])).status is Status.OK
+            assert (await queue.ask("redrive", items=[{"key": key}]))["redriven"] == 1
             seen: list[str] = []
             async for item in queue.items(wait=0):
                 seen.append(item["Payload"])
@@ -45,8 +45,7 @@ def test_from_opened_to_closed() -> None:
             assert sorted(seen) == ["b", "c"]
             assert (await queue.stats()).completed == 3
             assert len(await queue.find({"status": ["Completed"]})) == 3
-            assert await queue.purge() == 3
-            assert await queue.recover() == 0
+            assert await queue.ask("purge") == {"purged": 3}
             await queue.shutdown(support.PATIENCE)
             with pytest.raises(errors.ClosedError):
                 await queue.claim()

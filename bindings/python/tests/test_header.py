@@ -17,7 +17,7 @@ from readpast._engine import Event, EventKind
 from readpast._library import ffi, lib
 from readpast._texts import Texts
 from readpast.new_item import NewItem, new_items_for
-from readpast.settlement import ItemRef, Lease, Settlement, item_refs_for, leases_for, settlements_for
+from readpast.settlement import Lease, Settlement, leases_for, settlements_for
 
 BINDING = Path(__file__).resolve().parents[1]
 ROOT = BINDING.parents[1]
@@ -105,7 +105,6 @@ def test_layouts_are_those_of_the_c_compiler(tmp_path: Path) -> None:
         ("new_item", new_items_for([NewItem()], Texts())),
         ("settlement", settlements_for([Settlement("", None, 0, Action.COMPLETE)], Texts())),
         ("lease", leases_for([Lease("", 0)], Texts())),
-        ("item_ref", item_refs_for([ItemRef("")], Texts())),
     ],
 )
 def test_a_field_left_out_is_as_the_header_initialises_it(struct: str, made: Any) -> None:
@@ -120,7 +119,6 @@ def test_a_field_left_out_is_as_the_header_initialises_it(struct: str, made: Any
 
 
 def test_fields_are_those_of_the_structs() -> None:
-    assert list(readpast.Stats._fields) == STRUCTS["readpast_stats"][1:]
     assert list(readpast.Figures._fields) == STRUCTS["readpast_worker_figures"][1:]
     assert list(Event._fields) == STRUCTS["readpast_event"][1:]
 

@@ -13,7 +13,7 @@ import pytest
 import support
 
 import readpast
-from readpast import Action, ItemRef, NewItem, Settlement, State, Status, errors
+from readpast import Action, NewItem, Settlement, State, Status, errors
 
 
 def test_from_enqueued_to_completed(queue: readpast.Queue) -> None:
@@ -74,22 +74,23 @@ def test_the_same_call_twice_under_one_identity(queue: readpast.Queue) -> None:
     assert queue.stats().pending == 1
 
 
-def test_figures_of_types_and_of_the_trend(queue: readpast.Queue) -> None:
+def test_questions_of_types_and_of_the_trend(queue: readpast.Queue) -> None:
     support.enqueue(queue, "a", "b", "c")
-    with queue.claim() as batch, queue.figures("types") as types, queue.figures("trend") as trend:
-        assert [(row.key, row["Waiting"], row["InFlight"], row["Capped"]) for row in types] == [
+    with queue.claim() as batch:
+        types, trend = queue.ask("types")["types"], queue.ask("trend", apart_ms=1)["trend"]
+        assert [(of["type"], of["waiting"], of["in_flight"], of["capped"]) for of in types] == [
             ("First", 2, 1, False),
             ("Second", 0, 0, False),
         ]
-        assert (types[0]["ArrivalsLastHour"], types[0]["ClaimedMeanMs"]) == (3, None)
-        assert (trend[0]["Depth"], trend[0]["ArrivalsPerHour"], trend[0]["Counted"]) == (2, None, True)
-        assert queue.figures("attempts", batch[0].key).status is Status.EMPTY
-    for wrong in (("moons",), ("types", "a key"), ("attempts",), ("trend 0",), ("trend soon",)):
-        with pytest.raises(errors.InvalidArgumentError):
-            queue.figures(*wrong)
+        assert (types[0]["arrivals_last_hour"], types[0]["claimed_mean_ms"]) == (3, None)
+        assert (trend["depth"], trend["arrivals_per_hour"], trend["counted"]) == (2, None, True)
+        assert queue.ask("why", key=batch[0].key)["why"]["reason"] == "held"
+    for what, wrong in (("moons", {}), ("types", {"key": "a key"}), ("show", {}), ("trend", {"apart_ms": 0})):
+        with pytest.raises(errors.InvalidArgumentError, match=what):
+            queue.ask(what, **wrong)
 
 
-def test_figures_of_steps_and_attempts() -> None:
+def test_questions_of_steps_and_attempts() -> None:
     name = f"Steps{uuid.uuid4().hex[:12]}"
     columns = [{"name": "N", "type": "integer"}]
     spec = {
@@ -107,15 +108,12 @@ def test_figures_of_steps_and_attempts() -> None:
         with queue.claim() as batch:
             batch[0].record_step("pack")
             queue.settle(batch[0].fail("second"))
-        with queue.figures("steps") as steps:
-            assert {row.key: (row["Step"], row["Failed"], row["Pending"]) for row in steps if row.key} == {
-                "pick": ("pick", 0, 0),
-                "pack": ("pack", 1, 0),
-            }
-        with queue.figures("attempts", key) as attempts:
-            told = [(row.key, row["AttemptNum"], row["Outcome"], row["Error"], row["Step"]) for row in attempts]
-            assert told == [(key, 1, "Error", "first \u2603", "pick"), (key, 2, "Failed", "second", "pack")]
-            assert all(row["StartedAt"] <= row["EndedAt"] for row in attempts)
+        steps = {of["step"]: of["counts"] for of in queue.ask("stats")["steps"] if of["step"]}
+        assert [(name, of["Failed"], of["Pending"]) for name, of in steps.items()] == [("pick", 0, 0), ("pack", 1, 0)]
+        attempts = queue.ask("show", key=key)["attempts"]
+        told = [(each["number"], each["outcome"], each["error"], each["step"]) for each in attempts]
+        assert told == [(1, "Error", "first \u2603", "pick"), (2, "Failed", "second", "pack")]
+        assert all(each["started"] <= each["ended"] for each in attempts)
 
 
 def test_delays_and_due_times(queue: readpast.Queue) -> None:
@@ -196,10 +194,12 @@ def test_operating(queue: readpast.Queue) -> None:
     assert queue.find({"keys": keys[:1]})[0]["Payload"] == "0"
     assert not queue.find('{"error": "nonesuch"}')
     queue.settle(Settlement.operator(keys[0], Action.CANCEL, error="not wanted"))
-    assert queue.redrive([ItemRef(keys[0])]).status is Status.OK
+    redriven = queue.ask("redrive", items=[{"key": keys[0]}])
+    assert (redriven["redriven"], redriven["outcomes"][0]["state"]) == (1, "Pending")
     queue.settle(Settlement.operator(keys[1], Action.CANCEL))
-    assert queue.purge() == 1
-    assert queue.recover() == 0
+    assert queue.ask("purge") == {"purged": 1}
+    assert queue.ask("recover")["recovered"] == 0
+    assert queue.ask("show", key=keys[1]) is None
     stats = queue.stats()
     assert (stats.pending, stats.cancelled, stats.claimed) == (4, 0, 0)
 
@@ -261,7 +261,7 @@ def test_settings_are_the_librarys() -> None:
 
 
 def test_none_and_more_than_go_out_at_once(queue: readpast.Queue) -> None:
-    assert [len(answers) for answers in (queue.settle_many([]), queue.renew([]), queue.redrive([]))] == [0, 0, 0]
+    assert [len(answers) for answers in (queue.settle_many([]), queue.renew([]))] == [0, 0]
     assert queue.enqueue_many([]).status is Status.OK
     receipts = queue.enqueue_many([NewItem()] * 1001)
     assert len({receipt.key for receipt in receipts}) == queue.stats().pending == 1001

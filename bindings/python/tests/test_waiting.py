@@ -60,8 +60,8 @@ def test_other_threads_run_during_every_wait(queue: readpast.Queue) -> None:
             queue.stats,
             queue.claim,
             lambda: queue.enqueue({}),
-            queue.recover,
-            queue.purge,
+            lambda: queue.ask("recover"),
+            lambda: queue.ask("purge"),
         ]
         for call in calls:
             psql.lock(queue_name(queue))

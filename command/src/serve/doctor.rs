@@ -17,7 +17,7 @@ pub fn page(app: &App, request: &Request) -> Answer {
             let mut shown: Vec<_> = found.iter().filter(|finding| finding.severity != Severity::Ok).cloned().collect();
             shown.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
             json!({
-                "findings": findings::documents(&shown),
+                "findings": readpast::ask::findings(&shown),
                 "errors": findings::count(found, Severity::Error),
                 "warnings": findings::count(found, Severity::Warning),
                 "fine": findings::count(found, Severity::Ok),

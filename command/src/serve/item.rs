@@ -8,7 +8,6 @@ use super::{App, life};
 use crate::format::plain;
 use crate::roles;
 use crate::sampler::Sampler;
-use crate::why::document;
 use readpast::item::{ColumnType, utc_ms};
 use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Value, Why};
 use serde_json::{Value as Json, json};
@@ -34,7 +33,7 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     // The one to look at next.
     let blocker = if let Ok(Some(Why::Blocked { by, .. })) = &why { Some(by.clone()) } else { None };
     let why = match &why {
-        Ok(Some(why)) => document(why),
+        Ok(Some(why)) => readpast::ask::reason(why),
         Ok(None) => json!({"reason": null, "text": "it was deleted just now"}),
         Err(error) => json!({"reason": null, "text": error_text(error)}),
     };

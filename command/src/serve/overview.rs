@@ -69,7 +69,7 @@ pub fn line(sampler: &Sampler, history: &History) -> Value {
         "status": status(&concerns),
         "concerns": concerns.iter().map(document).collect::<Vec<_>>(),
         "trouble": history.trouble,
-        "figures": history.samples.last().map(|sample| crate::figures::document(&sample.watched)),
+        "figures": history.samples.last().map(|sample| readpast::ask::watched(&sample.watched)),
         "drain": trend.map(|(trend, sample)| forecast::trend(&trend, &sample.watched)["drain"].clone()),
     })
 }

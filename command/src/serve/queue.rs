@@ -5,10 +5,10 @@ use super::pages::Page;
 use super::request::Request;
 use super::{App, chart, day, forecast, overview};
 use crate::sampler::{self, Sample, Sampler};
-use crate::{concerns, figures, format};
-use readpast::ItemState;
+use crate::{concerns, format};
 use readpast::description::Storage;
 use readpast::item::{span_text, utc_text};
+use readpast::{ItemState, ask};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub fn one(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "status": concerns::status(&found),
         "concerns": found.iter().map(overview::document).collect::<Vec<_>>(),
         "trouble": history.trouble,
-        "figures": latest.map(|sample| figures::document(&sample.watched)),
+        "figures": latest.map(|sample| ask::watched(&sample.watched)),
         "trend": trend.map(|(trend, sample)| forecast::trend(&trend, &sample.watched)),
         "at": latest.map(|sample| utc_text(sample.at)),
         "took_ms": latest.map(|sample| i64::try_from(sample.took.as_millis()).unwrap_or(i64::MAX)),

@@ -2,8 +2,8 @@
 
 use crate::duration;
 use readpast::item::{OfType, Trend, span_text};
-use readpast::{Queue, Watched};
-use serde_json::{Map, Value, json};
+use readpast::{Queue, Watched, ask};
+use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 
 /// The rows of a look, as in `serve`.
@@ -62,41 +62,13 @@ impl Rates {
     pub fn document(&self) -> Map<String, Value> {
         let mut members = Map::new();
         if self.by == Some(By::Type) {
-            members.insert("types".to_owned(), self.watched.types.iter().map(type_document).collect());
+            members.insert("types".to_owned(), ask::types(&self.watched.types));
         }
         if let Some(trend) = &self.trend {
-            members.insert("trend".to_owned(), trend_document(trend));
+            members.insert("trend".to_owned(), ask::trend(trend));
         }
         members
     }
-}
-
-fn type_document(of: &OfType) -> Value {
-    json!({
-        "type": of.name,
-        "waiting": of.waiting,
-        "due": of.due,
-        "oldest_due_ms": of.oldest_due_ms,
-        "in_flight": of.in_flight,
-        "ended_per_hour": of.ended_per_hour,
-        "arrivals_last_hour": of.arrivals_last_hour,
-        "claimed_mean_ms": of.claimed_mean_ms,
-        "workers_needed": of.workers_needed,
-        "capped": of.capped,
-    })
-}
-
-fn trend_document(trend: &Trend) -> Value {
-    json!({
-        "arrivals_per_hour": trend.arrivals_per_hour,
-        "ended_per_hour": trend.ended_per_hour,
-        "depth": trend.depth,
-        "depth_in_an_hour": trend.depth_in_an_hour,
-        "workers_needed": trend.workers_needed,
-        "workers_to_catch_up": trend.workers_to_catch_up,
-        "counted": trend.counted,
-        "window_ms": trend.window_ms,
-    })
 }
 
 fn shown(value: Option<i64>) -> String {

@@ -1,6 +1,6 @@
 //! Requests: what the driver sent, as the crate's types.
 
-use readpast::{Action, Config, Error, Filter, ItemRef, Lease, NewItem, Settlement};
+use readpast::{Action, Config, Error, Filter, Lease, NewItem, Settlement};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -95,11 +95,6 @@ fn action(name: &str) -> Action {
 
 pub fn leases(request: &Value) -> Vec<Lease<'_>> {
     list(request, "leases").iter().map(|given| Lease { key: text(given, "key"), attempt: attempt(given) }).collect()
-}
-
-pub fn item_refs(request: &Value) -> Vec<ItemRef<'_>> {
-    let items = list(request, "items").iter();
-    items.map(|given| ItemRef { key: text(given, "key"), token: given["token"].as_str() }).collect()
 }
 
 pub fn filter(request: &Value) -> Result<Filter, Error> {

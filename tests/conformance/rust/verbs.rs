@@ -2,7 +2,7 @@
 
 use super::answer::{self, Failure, Result};
 use super::{Adapter, child, given, work};
-use readpast::{Batch, ItemState, Queue, QueueSpec, QueueStats, Renewal};
+use readpast::{Batch, Queue, QueueSpec, Renewal};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -41,7 +41,6 @@ pub fn run(adapter: &Adapter, request: &Value) -> Result {
             answer::outcomes(&outcomes, items)
         }
         "renew" => answer::outcomes(&queue()?.renew(&given::leases(request))?, Map::new()),
-        "recover" => Ok(json!({"recovered": queue()?.recover(given::number(request, "max"))?})),
         "find" => {
             let (filter, max) = (given::filter(request)?, given::number(request, "max"));
             let batch = queue()?.find(&filter, request["after"].as_str(), max)?;
@@ -49,12 +48,11 @@ pub fn run(adapter: &Adapter, request: &Value) -> Result {
             keep(adapter, request, batch);
             items
         }
-        "redrive" => answer::outcomes(&queue()?.redrive(&given::item_refs(request), operation)?, Map::new()),
-        "purge" => {
-            let purged = queue()?.purge(&given::filter(request)?, given::number(request, "max"))?;
-            Ok(json!({"purged": purged}))
+        "ask" => {
+            let arguments = (!request["arguments"].is_null()).then(|| request["arguments"].to_string());
+            let answer = queue()?.ask(given::text(request, "what"), arguments.as_deref())?;
+            Ok(json!({"answer": serde_json::from_str::<Value>(&answer).expect("it is JSON")}))
         }
-        "stats" => Ok(json!({"stats": stats(&queue()?.stats()?)})),
         "metrics" => Ok(json!({"text": readpast::metrics().to_string()})),
         "interrupt" => {
             queue()?.interrupt();
@@ -134,24 +132,4 @@ fn value(adapter: &Adapter, request: &Value) -> Result {
     let value = item.value_of(name).ok_or_else(not_found)?;
     let column = item.columns().iter().find(|column| column.name.eq_ignore_ascii_case(name)).ok_or_else(not_found)?;
     Ok(answer::value(column.kind, value))
-}
-
-/// The figures by their names in the header, where -1 stands for what is not known.
-fn stats(stats: &QueueStats) -> Value {
-    let known = |figure: Option<i64>| figure.unwrap_or(-1);
-    json!({
-        "pending": stats.count(ItemState::Pending), "processing": stats.count(ItemState::Processing),
-        "error": stats.count(ItemState::Error), "failed": stats.count(ItemState::Failed),
-        "completed": stats.count(ItemState::Completed), "cancelled": stats.count(ItemState::Cancelled),
-        "paused": stats.count(ItemState::Paused), "terminated": stats.count(ItemState::Terminated),
-        "partially_completed": stats.count(ItemState::PartiallyCompleted),
-        "due": stats.due, "oldest_due_ms": known(stats.oldest_due_ms), "expired": stats.expired,
-        "sample": stats.sample,
-        "wait_p50_ms": known(stats.wait_ms[0]), "wait_p90_ms": known(stats.wait_ms[1]),
-        "wait_p99_ms": known(stats.wait_ms[2]), "claimed_p50_ms": known(stats.claimed_ms[0]),
-        "claimed_p90_ms": known(stats.claimed_ms[1]), "claimed_p99_ms": known(stats.claimed_ms[2]),
-        "wait_mean_ms": known(stats.wait_mean_ms), "claimed_mean_ms": known(stats.claimed_mean_ms),
-        "arrivals_last_hour": known(stats.arrivals_last_hour), "claimed": stats.claimed,
-        "workers_needed": known(stats.workers_needed),
-    })
 }

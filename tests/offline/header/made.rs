@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// A title, and the files of `src/ffi` whose items stand below it. A type stands above its first use: C reads once.
 const SECTIONS: [(&str, &[&str]); 10] = [
-    ("What every call answers with", &["status", "error", "version"]),
+    ("What every call answers with", &["status", "error", "made_text", "version"]),
     ("Settings, and installing", &["config", "install", "list"]),
     ("A queue's handle", &["queue"]),
     ("Enqueuing", &["enqueue", "receipts"]),
@@ -14,7 +14,7 @@ const SECTIONS: [(&str, &[&str]); 10] = [
     ("Settling", &["action", "outcome", "settle"]),
     ("Leases of items that were claimed by hand", &["renew", "renewal"]),
     ("A worker: claims, leases, settles and stops by itself", &["worker", "watch", "events", "log"]),
-    ("Operating a queue", &["operate", "stats", "figures"]),
+    ("Operating a queue", &["ask", "find"]),
     ("What this process has done", &["metrics"]),
 ];
 

@@ -102,6 +102,7 @@ pub trait Api: Send + Sync {
     fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>, Problem>;
     fn purge(&self, filter: &str, max: u32) -> Result<u64, Problem>;
     fn stats(&self) -> Result<QueueStats, Problem>;
+    fn ask(&self, what: &str, arguments: &str) -> Result<serde_json::Value, Problem>;
     /// Another handle, interrupted for itself.
     fn share(&self) -> Box<dyn Api>;
     fn interrupt(&self);

@@ -2,7 +2,7 @@
 #ifndef READPAST_METRICS_HPP
 #define READPAST_METRICS_HPP
 
-#include <readpast/detail/handle.hpp>
+#include <readpast/detail/made_text.hpp>
 #include <readpast/error.hpp>
 #include <readpast/version.hpp>
 
@@ -18,8 +18,7 @@ namespace readpast {
     detail::require_abi();
     readpast_text raw = {0};
     detail::call(readpast_metrics, &raw);
-    const detail::handle<readpast_text, readpast_text_free> text(raw);
-    return readpast_text_get(text.get());
+    return detail::made_text(raw);
 }
 
 } // namespace readpast

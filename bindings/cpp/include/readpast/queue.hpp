@@ -6,23 +6,23 @@
 #include <readpast/batch.hpp>
 #include <readpast/config.hpp>
 #include <readpast/detail/handle.hpp>
+#include <readpast/detail/made_text.hpp>
 #include <readpast/detail/raw.hpp>
 #include <readpast/error.hpp>
 #include <readpast/new_item.hpp>
 #include <readpast/settlement.hpp>
+#include <readpast/stats.hpp>
 #include <readpast/text.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace readpast {
-
-/// Figures about a queue at one moment, as readpast.h describes them; -1 stands for what is not known.
-using stats = readpast_stats;
 
 /// The results of settling items and claiming others in the same commit: `auto [outcomes, claimed] = ...`.
 struct settled_and_claimed {
@@ -168,14 +168,6 @@ public:
         return {answer, outcomes};
     }
 
-    /// Gives back up to `max_items` (1 to 1000) items whose workers died, and returns how many there were. Claims do this
-    /// too, every now and then.
-    std::int32_t recover(std::int32_t max_items = 1000) const {
-        std::int32_t recovered = 0;
-        detail::call(readpast_queue_recover, handle_.get(), max_items, &recovered);
-        return recovered;
-    }
-
     /// Finds up to `max_items` (1 to 1000) items in the order of their keys, from behind `after_key` on. Nothing is claimed
     /// or changed. `filter` is a JSON object of which every member narrows the choice: "keys", "status", "types" (arrays of
     /// text), "before", "after" (UTC times of the last change), "error" (a part of its text) and "longer_ms" (the last
@@ -188,40 +180,17 @@ public:
         return {answer, raw};
     }
 
-    /// Figures of which a queue has one for each step, type or attempt, as rows that are read like items; what each is of is
-    /// its key, and readpast_queue_figures has the columns. `of` is "steps", "types", "trend" or "attempts"; `key` is an
-    /// item's, for the last alone. "trend 5000" looks twice, 5000 ms apart, at a queue that deletes what is completed: one look
-    /// cannot tell what ends there.
-    [[nodiscard]] batch figures(const text &of, const text &key = nullptr) const {
-        readpast_batch raw = {0};
-        const auto answer = detail::call(readpast_queue_figures, handle_.get(), of.c_str(), key.c_str(), &raw);
-        return {answer, raw};
-    }
-
-    /// Lets items that ended, or that wait, be worked on as if they were new. Response, error and step stay.
-    answers<outcome> redrive(const std::vector<item_ref> &items, const text &operation = nullptr) const {
-        const auto given = detail::raw(items.data(), items.size());
-        auto outcomes = outcomes_for(items.size());
-        const auto answer = detail::call(readpast_queue_redrive, handle_.get(), given.data(), detail::raw(given.size()),
-                                         operation.c_str(), outcomes.data());
-        return {answer, outcomes};
-    }
-
-    /// Deletes up to `max_items` (1 to 1000) finished items that fit `filter`, which is that of find(), and returns how many
-    /// there were: call it until there are none. Without a status it means Completed, PartiallyCompleted, Cancelled and
-    /// Terminated; Failed items go only when they are named.
-    std::int64_t purge(const text &filter = nullptr, std::int32_t max_items = 1000) const {
-        std::int64_t purged = 0;
-        detail::call(readpast_queue_purge, handle_.get(), filter.c_str(), max_items, &purged);
-        return purged;
+    /// The answer to a question, as JSON: ask("errors"), ask("show", R"({"key": "..."})"), ask("purge", R"({"max": 1000})").
+    /// docs/ask.md has the questions, their arguments and answers. Throws with status::invalid_argument when there is no such
+    /// question or argument; the message names those that there are.
+    [[nodiscard]] std::string ask(const text &what, const text &arguments = nullptr) const {
+        readpast_text raw = {0};
+        detail::call(readpast_queue_ask, handle_.get(), what.c_str(), arguments.c_str(), &raw);
+        return detail::made_text(raw);
     }
 
     /// Counts the items and measures how long they take. Reads much of the table.
-    [[nodiscard]] readpast::stats stats() const {
-        readpast::stats figures = READPAST_STATS_INIT;
-        detail::call(readpast_queue_stats, handle_.get(), &figures);
-        return figures;
-    }
+    [[nodiscard]] readpast::stats stats() const { return detail::stats_of(ask("stats")); }
 
     /// For calls of the C library; remains this object's.
     [[nodiscard]] readpast_queue native_handle() const noexcept { return handle_.get(); }

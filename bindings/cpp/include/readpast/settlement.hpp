@@ -110,7 +110,7 @@ class outcome {
 public:
     explicit outcome(const readpast_outcome &raw) noexcept : raw_(raw) {}
 
-    /// status::ok, lease_lost, conflict, illegal_transition, not_found or, of a queue::redrive, duplicate.
+    /// status::ok, lease_lost, conflict, illegal_transition or not_found.
     [[nodiscard]] status answer() const noexcept { return static_cast<status>(raw_.answer); }
 
     /// The state it is in then. It can be failed although another was asked for and the answer is ok: then its attempts
@@ -127,15 +127,6 @@ public:
 
 private:
     readpast_outcome raw_;
-};
-
-/// An item by its key, for queue::redrive: only if its token is still this one, if one is given.
-struct item_ref {
-    explicit item_ref(std::string_view item, std::optional<std::string> seen_token = std::nullopt)
-        : key(item), token(std::move(seen_token)) {}
-
-    std::string key;                  ///< The item's key.
-    std::optional<std::string> token; ///< The token it had when the caller saw it.
 };
 
 /// A lease to renew.

@@ -1,3 +1,5 @@
+using System.Xml.Linq;
+
 namespace Readpast
 {
     /// <summary>A queue that is installed.</summary>
@@ -32,6 +34,13 @@ namespace Readpast
         public override string ToString()
         {
             return Name;
+        }
+
+        internal static InstalledQueue Of(XElement listed)
+        {
+            string table = JsonAnswer.Text(listed, "table"), own = JsonAnswer.Text(listed, "own");
+            return new InstalledQueue(
+                JsonAnswer.Text(listed, "queue"), table, JsonAnswer.Text(listed, "description"), own == "true");
         }
     }
 }

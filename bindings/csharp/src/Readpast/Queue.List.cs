@@ -1,11 +1,11 @@
-using System;
 using System.Collections.Generic;
+using System.Linq;
 using Readpast.Native;
 
 namespace Readpast
 {
     /// <content>Which queues there are, and the end of one.</content>
-    public sealed unsafe partial class Queue
+    public sealed partial class Queue
     {
         /// <summary>The queues that are installed in a schema, by their names.</summary>
         /// <param name="options">The connection and the schema.</param>
@@ -18,14 +18,7 @@ namespace Readpast
             {
                 QueueException.Check(
                     QueuesMethods.readpast_list(use.Handle, out Handle queues, out Handle error), error);
-                try
-                {
-                    return Listed(queues);
-                }
-                finally
-                {
-                    QueuesMethods.readpast_queues_free(queues);
-                }
+                return JsonAnswer.Read(TextMethods.Take(queues)).Elements().Select(InstalledQueue.Of).ToArray();
             }
         }
 
@@ -46,20 +39,6 @@ namespace Readpast
                     QueuesMethods.readpast_drop(
                         use.Handle, texts.Text(name, nameof(name)), out Handle error), error);
             }
-        }
-
-        private static InstalledQueue[] Listed(Handle queues)
-        {
-            var listed = new InstalledQueue[QueuesMethods.readpast_queues_count(queues)];
-            for (int i = 0; i < listed.Length; i++)
-            {
-                var lent = new InstalledStruct { StructSize = (UIntPtr)sizeof(InstalledStruct) };
-                QueueException.Check(
-                    QueuesMethods.readpast_queues_get(queues, i, ref lent, out Handle error), error);
-                listed[i] = new InstalledQueue(
-                    Utf8.Read(lent.Queue), Utf8.Read(lent.Table), Utf8.Read(lent.Description), lent.Own != 0);
-            }
-            return listed;
         }
     }
 }

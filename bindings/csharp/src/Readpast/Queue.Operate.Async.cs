@@ -1,5 +1,3 @@
-using System;
-using System.Collections.Generic;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -8,14 +6,15 @@ namespace Readpast
     /// <content>Operators' calls, as tasks.</content>
     public sealed partial class Queue
     {
-        /// <summary><see cref="Recover"/> as a task.</summary>
-        /// <param name="maxItems">1 to 1000.</param>
+        /// <summary><see cref="Ask"/> as a task.</summary>
+        /// <param name="what">The question.</param>
+        /// <param name="argumentsJson">A JSON object; null: no arguments.</param>
         /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
-        /// <returns>How many there were.</returns>
-        public Task<int> RecoverAsync(
-            int maxItems = 1000, CancellationToken cancellation = default(CancellationToken))
+        /// <returns>The answer.</returns>
+        public Task<string> AskAsync(
+            string what, string argumentsJson = null, CancellationToken cancellation = default(CancellationToken))
         {
-            return calls.Run(() => Recover(maxItems), cancellation);
+            return calls.Run(() => Ask(what, argumentsJson), cancellation);
         }
 
         /// <summary><see cref="Find"/> as a task.</summary>
@@ -29,41 +28,6 @@ namespace Readpast
             CancellationToken cancellation = default(CancellationToken))
         {
             return calls.Run(() => Find(filterJson, afterKey, maxItems), cancellation);
-        }
-
-        /// <summary><see cref="Figures"/> as a task.</summary>
-        /// <param name="of"><c>steps</c>, <c>types</c>, <c>trend</c> or <c>attempts</c>.</param>
-        /// <param name="key">The key of an item, for <c>attempts</c> alone.</param>
-        /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
-        /// <returns>The rows. To be disposed of.</returns>
-        public Task<Batch> FiguresAsync(
-            string of, string key = null, CancellationToken cancellation = default(CancellationToken))
-        {
-            return calls.Run(() => Figures(of, key), cancellation);
-        }
-
-        /// <summary><see cref="Redrive"/> as a task.</summary>
-        /// <param name="items">The items.</param>
-        /// <param name="operation">An identity for the call, or null.</param>
-        /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
-        /// <returns>What came of each.</returns>
-        public Task<Answers<Outcome>> RedriveAsync(
-            IEnumerable<ItemRef> items, string operation = null,
-            CancellationToken cancellation = default(CancellationToken))
-        {
-            ItemRef[] all = Array(items, nameof(items));
-            return calls.Run(() => Redrive(all, operation), cancellation);
-        }
-
-        /// <summary><see cref="Purge"/> as a task.</summary>
-        /// <param name="filterJson">The items to delete; null: those that have ended, but for Failed ones.</param>
-        /// <param name="maxItems">1 to 1000.</param>
-        /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
-        /// <returns>How many there were. Call it until there are none.</returns>
-        public Task<long> PurgeAsync(
-            string filterJson = null, int maxItems = 1000, CancellationToken cancellation = default(CancellationToken))
-        {
-            return calls.Run(() => Purge(filterJson, maxItems), cancellation);
         }
 
         /// <summary><see cref="Stats"/> as a task.</summary>

@@ -1,4 +1,5 @@
-using Readpast.Native;
+using System.Globalization;
+using System.Xml.Linq;
 
 namespace Readpast
 {
@@ -90,35 +91,46 @@ namespace Readpast
         /// </summary>
         public long WorkersNeeded { get; internal set; }
 
-        internal static QueueStats Of(StatsStruct from)
+        internal static QueueStats Of(string answer)
         {
+            XElement all = JsonAnswer.Read(answer);
+            XElement counts = all.Element("counts");
+            XElement wait = all.Element("wait_ms");
+            XElement claimed = all.Element("claimed_ms");
             return new QueueStats
             {
-                Pending = from.Pending,
-                Processing = from.Processing,
-                Error = from.Error,
-                Failed = from.Failed,
-                Completed = from.Completed,
-                Cancelled = from.Cancelled,
-                Paused = from.Paused,
-                Terminated = from.Terminated,
-                PartiallyCompleted = from.PartiallyCompleted,
-                Due = from.Due,
-                OldestDueMs = from.OldestDueMs,
-                Expired = from.Expired,
-                Sample = from.Sample,
-                WaitP50Ms = from.WaitP50Ms,
-                WaitP90Ms = from.WaitP90Ms,
-                WaitP99Ms = from.WaitP99Ms,
-                ClaimedP50Ms = from.ClaimedP50Ms,
-                ClaimedP90Ms = from.ClaimedP90Ms,
-                ClaimedP99Ms = from.ClaimedP99Ms,
-                WaitMeanMs = from.WaitMeanMs,
-                ClaimedMeanMs = from.ClaimedMeanMs,
-                ArrivalsLastHour = from.ArrivalsLastHour,
-                Claimed = from.Claimed,
-                WorkersNeeded = from.WorkersNeeded,
+                Pending = Figure(counts, "Pending"),
+                Processing = Figure(counts, "Processing"),
+                Error = Figure(counts, "Error"),
+                Failed = Figure(counts, "Failed"),
+                Completed = Figure(counts, "Completed"),
+                Cancelled = Figure(counts, "Cancelled"),
+                Paused = Figure(counts, "Paused"),
+                Terminated = Figure(counts, "Terminated"),
+                PartiallyCompleted = Figure(counts, "PartiallyCompleted"),
+                Due = Figure(all, "due"),
+                OldestDueMs = Figure(all, "oldest_due_ms"),
+                Expired = Figure(all, "expired"),
+                Sample = Figure(all, "sample"),
+                WaitP50Ms = Figure(wait, "p50"),
+                WaitP90Ms = Figure(wait, "p90"),
+                WaitP99Ms = Figure(wait, "p99"),
+                ClaimedP50Ms = Figure(claimed, "p50"),
+                ClaimedP90Ms = Figure(claimed, "p90"),
+                ClaimedP99Ms = Figure(claimed, "p99"),
+                WaitMeanMs = Figure(all, "wait_mean_ms"),
+                ClaimedMeanMs = Figure(all, "claimed_mean_ms"),
+                ArrivalsLastHour = Figure(all, "arrivals_last_hour"),
+                Claimed = Figure(all, "claimed"),
+                WorkersNeeded = Figure(all, "workers_needed"),
             };
+        }
+
+        private static long Figure(XElement of, string member)
+        {
+            return JsonAnswer.Text(of, member) is string digits
+                ? long.Parse(digits, CultureInfo.InvariantCulture)
+                : -1;
         }
     }
 }

@@ -39,15 +39,8 @@ namespace Readpast
         public static string Metrics()
         {
             Library.Check();
-            QueueException.Check(MetricsMethods.readpast_metrics(out Handle text, out Handle error), error);
-            try
-            {
-                return Utf8.Read(MetricsMethods.readpast_text_get(text));
-            }
-            finally
-            {
-                MetricsMethods.readpast_text_free(text);
-            }
+            QueueException.Check(TextMethods.readpast_metrics(out Handle text, out Handle error), error);
+            return TextMethods.Take(text);
         }
     }
 }

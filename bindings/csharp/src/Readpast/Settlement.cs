@@ -127,7 +127,7 @@ namespace Readpast
 
         /// <summary>
         /// <see cref="Status.Ok"/>, <see cref="Status.LeaseLost"/>, <see cref="Status.Conflict"/>, <see
-        /// cref="Status.IllegalTransition"/>, <see cref="Status.NotFound"/> or <see cref="Status.Duplicate"/>.
+        /// cref="Status.IllegalTransition"/> or <see cref="Status.NotFound"/>.
         /// </summary>
         public Status Answer { get; }
 
@@ -165,24 +165,5 @@ namespace Readpast
 
         /// <summary>The attempt of the claim.</summary>
         public int Attempt { get; }
-    }
-
-    /// <summary>An item, by its key.</summary>
-    public struct ItemRef
-    {
-        /// <summary>An item, whatever its token is, or only with this one.</summary>
-        /// <param name="key">The item's key.</param>
-        /// <param name="token">The token the item had when the caller saw it; null: whatever it is.</param>
-        public ItemRef(string key, string token = null)
-        {
-            Key = key;
-            Token = token;
-        }
-
-        /// <summary>The item's key.</summary>
-        public string Key { get; }
-
-        /// <summary>The token, or null.</summary>
-        public string Token { get; }
     }
 }

@@ -31,9 +31,9 @@ struct packed_settlement {
     int32_t attempt, action;
 };
 
-/* An item by its key, with the attempt of its lease or with its token. */
+/* An item by its key, with the attempt of its lease. */
 struct packed_ref {
-    text_place key, token;
+    text_place key;
     int64_t attempt;
 };
 
@@ -137,25 +137,6 @@ static inline struct result queue_renew(uint64_t queue, const char *texts, const
     outcomes[0] = (readpast_outcome)READPAST_OUTCOME_INIT;
     result.status = readpast_queue_renew((readpast_queue){queue}, leases, count, outcomes, &result.error);
     free(leases);
-    return result;
-}
-
-static inline struct result queue_redrive(uint64_t queue, const char *texts, const struct packed_ref *packed,
-                                          int32_t count, text_place operation, readpast_outcome *outcomes) {
-    struct result result = {.status = READPAST_EXHAUSTED};
-    readpast_item_ref *items = malloc(((size_t)count + 1) * sizeof *items);
-    if (!items)
-        return result;
-    items[0] = (readpast_item_ref)READPAST_ITEM_REF_INIT;
-    for (int32_t i = 0; i < count; i++) {
-        items[i] = (readpast_item_ref)READPAST_ITEM_REF_INIT;
-        items[i].key = text_at(texts, packed[i].key);
-        items[i].token = text_at(texts, packed[i].token);
-    }
-    outcomes[0] = (readpast_outcome)READPAST_OUTCOME_INIT;
-    result.status = readpast_queue_redrive((readpast_queue){queue}, items, count, text_at(texts, operation), outcomes,
-                                           &result.error);
-    free(items);
     return result;
 }
 

@@ -8,7 +8,11 @@ func Metrics() (string, *Failure) {
 	if failure := Check(); failure != nil {
 		return "", failure
 	}
-	result := C.metrics()
+	return madeText(C.metrics())
+}
+
+// madeText is the text that a call made, which is freed.
+func madeText(result C.struct_result) (string, *Failure) {
 	text := C.readpast_text{id: C.uint64_t(result.made)}
 	defer C.readpast_text_free(text)
 	return C.GoString(C.readpast_text_get(text)), failed(result)

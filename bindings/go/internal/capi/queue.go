@@ -3,8 +3,6 @@ package capi
 // #include "queue.h"
 import "C"
 
-import "unsafe"
-
 // Queue is a readpast_queue.
 type Queue uint64
 
@@ -152,39 +150,14 @@ func (q Queue) Find(filter, after string, maxItems int32) (Claimed, *Failure) {
 	return claimed(C.queue_find(C.uint64_t(q), texts.pointer(narrowed), texts.pointer(from), C.int32_t(maxItems)))
 }
 
-// Figures is readpast_queue_figures; an empty key is none.
-func (q Queue) Figures(of, key string) (Claimed, *Failure) {
+// Ask is readpast_queue_ask.
+func (q Queue) Ask(what, arguments string) (string, *Failure) {
 	var texts Texts
-	what, whose := texts.Given("of", of), texts.Given("the key", key)
+	name, given := texts.Add("the question", what), texts.Add("the arguments", arguments)
 	if failure := texts.failure(); failure != nil {
-		return Claimed{}, failure
+		return "", failure
 	}
-	return claimed(C.queue_figures(C.uint64_t(q), texts.pointer(what), texts.pointer(whose)))
-}
-
-// Recover is readpast_queue_recover.
-func (q Queue) Recover(maxItems int32) (int, *Failure) {
-	result := C.queue_recover(C.uint64_t(q), C.int32_t(maxItems))
-	return int(result.count), failed(result)
-}
-
-// Purge is readpast_queue_purge; an empty filter is none.
-func (q Queue) Purge(filter string, maxItems int32) (int, *Failure) {
-	var texts Texts
-	narrowed := texts.Given("the filter", filter)
-	if failure := texts.failure(); failure != nil {
-		return 0, failure
-	}
-	result := C.queue_purge(C.uint64_t(q), texts.pointer(narrowed), C.int32_t(maxItems))
-	return int(result.count), failed(result)
-}
-
-// Stats is readpast_queue_stats: the figures in the order of the header, which has nothing else in the struct.
-func (q Queue) Stats() ([]int64, *Failure) {
-	var stats C.readpast_stats
-	failure := failed(C.queue_stats(C.uint64_t(q), &stats))
-	count := (unsafe.Sizeof(stats) - unsafe.Offsetof(stats.pending)) / unsafe.Sizeof(stats.pending)
-	return unsafe.Slice((*int64)(&stats.pending), count), failure
+	return madeText(C.queue_ask(C.uint64_t(q), texts.pointer(name), texts.pointer(given)))
 }
 
 func (q Queue) native() C.readpast_queue {

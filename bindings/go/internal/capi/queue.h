@@ -18,21 +18,10 @@ static inline struct result install(uint64_t config, const char *spec) {
 
 static inline struct result list(uint64_t config) {
     struct result result = {0};
-    readpast_queues queues;
+    readpast_text queues;
     result.status = readpast_list((readpast_config){config}, &queues, &result.error);
     result.made = queues.id;
-    result.count = readpast_queues_count(queues);
     return result;
-}
-
-/* All queues in one crossing. */
-static inline readpast_status queues_all(uint64_t queues, int32_t count, readpast_installed *all) {
-    readpast_status status = READPAST_OK;
-    for (int32_t i = 0; i < count && status == READPAST_OK; i++) {
-        all[i].struct_size = sizeof *all;
-        status = readpast_queues_get((readpast_queues){queues}, i, &all[i], NULL);
-    }
-    return status;
 }
 
 static inline struct result drop(uint64_t config, const char *queue) {
@@ -109,32 +98,11 @@ static inline struct result queue_find(uint64_t queue, const char *filter, const
     return result_of_batch(status, batch, error);
 }
 
-static inline struct result queue_figures(uint64_t queue, const char *of, const char *key) {
-    readpast_batch batch;
-    readpast_error error;
-    readpast_status status = readpast_queue_figures((readpast_queue){queue}, of, key, &batch, &error);
-    return result_of_batch(status, batch, error);
-}
-
-static inline struct result queue_recover(uint64_t queue, int32_t max_items) {
+static inline struct result queue_ask(uint64_t queue, const char *what, const char *arguments) {
     struct result result = {0};
-    result.status = readpast_queue_recover((readpast_queue){queue}, max_items, &result.count, &result.error);
-    return result;
-}
-
-/* How many were deleted is at most `max_items`. */
-static inline struct result queue_purge(uint64_t queue, const char *filter, int32_t max_items) {
-    struct result result = {0};
-    int64_t purged = 0;
-    result.status = readpast_queue_purge((readpast_queue){queue}, filter, max_items, &purged, &result.error);
-    result.count = (int32_t)purged;
-    return result;
-}
-
-static inline struct result queue_stats(uint64_t queue, readpast_stats *stats) {
-    struct result result = {0};
-    stats->struct_size = sizeof *stats;
-    result.status = readpast_queue_stats((readpast_queue){queue}, stats, &result.error);
+    readpast_text answer;
+    result.status = readpast_queue_ask((readpast_queue){queue}, what, arguments, &answer, &result.error);
+    result.made = answer.id;
     return result;
 }
 

@@ -38,17 +38,15 @@ func (s *Settlements) Add(settlement *Settlement) {
 	})
 }
 
-// Refs are the arguments of readpast_queue_renew and readpast_queue_redrive: items by their keys.
+// Refs are the arguments of readpast_queue_renew: items by their keys.
 type Refs struct {
 	texts  Texts
 	packed []C.struct_packed_ref
 }
 
-// Add appends one; an empty token is none.
-func (r *Refs) Add(key, token string, attempt int32) {
-	r.packed = append(r.packed, C.struct_packed_ref{
-		key: r.texts.Add("a key", key), token: r.texts.Given("a token", token), attempt: C.int64_t(attempt),
-	})
+// Add appends one.
+func (r *Refs) Add(key string, attempt int32) {
+	r.packed = append(r.packed, C.struct_packed_ref{key: r.texts.Add("a key", key), attempt: C.int64_t(attempt)})
 }
 
 // Outcomes are readpast_outcomes.
@@ -85,19 +83,6 @@ func (q Queue) Renew(leases *Refs) (Outcomes, *Failure) {
 	packed := append(leases.packed, C.struct_packed_ref{})
 	outcomes := make(Outcomes, count+1)
 	result := C.queue_renew(C.uint64_t(q), start(&leases.texts), &packed[0], C.int32_t(count), &outcomes[0])
-	return outcomes[:count], failed(result)
-}
-
-// Redrive is readpast_queue_redrive; an empty operation is none.
-func (q Queue) Redrive(items *Refs, operation string) (Outcomes, *Failure) {
-	identity := items.texts.Given("the operation", operation)
-	if failure := items.texts.failure(); failure != nil {
-		return nil, failure
-	}
-	count := len(items.packed)
-	packed := append(items.packed, C.struct_packed_ref{})
-	outcomes := make(Outcomes, count+1)
-	result := C.queue_redrive(C.uint64_t(q), start(&items.texts), &packed[0], C.int32_t(count), identity, &outcomes[0])
 	return outcomes[:count], failed(result)
 }
 

@@ -15,7 +15,7 @@ from .item import Item
 from .new_item import NewItem
 from .queue import Queue, SettledAndClaimed
 from .renewal import Renewal
-from .settlement import ItemRef, Lease, Settlement
+from .settlement import Lease, Settlement
 from .stats import Stats
 from .status import Action, ColumnType, State, Status
 from .worker import Settled, Worker
@@ -34,7 +34,6 @@ __all__ = [
     "Figures",
     "Installed",
     "Item",
-    "ItemRef",
     "Lease",
     "NewItem",
     "Outcome",

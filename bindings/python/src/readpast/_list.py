@@ -1,16 +1,14 @@
-"""`readpast_queues`: which queues there are, and the end of one."""
+"""The queues that there are, and the end of one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
 from typing import NamedTuple
 
 from ._config import Setting, configuration
-from ._handle import Handle
-from ._library import CData, ffi, lib, sized, string
+from ._library import ffi, lib
+from ._made_text import taken
 from ._texts import encoded
-
-_INSTALLED, _INSTALLED_SIZE = sized("readpast_installed")
 
 
 class Installed(NamedTuple):
@@ -31,19 +29,9 @@ def list(**settings: Setting) -> tuple[Installed, ...]:
 
     `settings` are those of a `Queue`. `SchemaMissingError`: nothing is installed there.
     """
-    made = ffi.new("readpast_queues *")
+    made = ffi.new("readpast_text *")
     configuration(settings).call(lib.readpast_list, made)
-    queues, installed = Handle(made[0], lib.readpast_queues_free), ffi.new(_INSTALLED)
-    installed.struct_size = _INSTALLED_SIZE
-    return tuple(_copied(queues, installed))
-
-
-def _copied(queues: Handle, installed: CData) -> Iterator[Installed]:
-    for index in range(lib.readpast_queues_count(queues.c)):
-        # It cannot fail: the index is below the count.
-        lib.readpast_queues_get(queues.c, index, installed, ffi.NULL)
-        name, description = string(installed.queue) or "", string(installed.description) or ""
-        yield Installed(name, string(installed.table), description, bool(installed.own))
+    return tuple(Installed(*(one[field] for field in Installed._fields)) for one in json.loads(taken(made[0])))
 
 
 def drop(queue: str, /, **settings: Setting) -> None:

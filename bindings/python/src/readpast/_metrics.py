@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ._handle import Handle
-from ._library import ffi, lib, string
+from ._library import ffi, lib
+from ._made_text import taken
 from .errors import checked, place_for_error
 
 
@@ -16,5 +16,4 @@ def metrics() -> str:
     """
     made, error = ffi.new("readpast_text *"), place_for_error()
     checked(lib.readpast_metrics(made, error), error)
-    text = Handle(made[0], lib.readpast_text_free)
-    return string(lib.readpast_text_get(text.c)) or ""
+    return taken(made[0])

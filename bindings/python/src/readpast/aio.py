@@ -19,7 +19,7 @@ from .item import Item
 from .new_item import NewItem
 from .queue import Queue, SettledAndClaimed
 from .renewal import Renewal
-from .settlement import ItemRef, Lease, Settlement
+from .settlement import Lease, Settlement
 from .stats import Stats
 
 T = TypeVar("T")
@@ -125,25 +125,13 @@ class AsyncQueue:
         finally:
             await _call(renewal.close)
 
-    async def recover(self, max_items: int = 1000) -> int:
-        """`Queue.recover`."""
-        return await _call(partial(self.queue.recover, max_items))
-
     async def find(self, filter: Filter = None, *, after: str | None = None, max_items: int = 1000) -> Batch:
         """`Queue.find`."""
         return await _call(partial(self.queue.find, filter, after=after, max_items=max_items))
 
-    async def figures(self, of: str, key: str | None = None) -> Batch:
-        """`Queue.figures`."""
-        return await _call(partial(self.queue.figures, of, key))
-
-    async def redrive(self, items: Iterable[ItemRef], *, operation: str | None = None) -> Answers[Outcome]:
-        """`Queue.redrive`."""
-        return await _call(partial(self.queue.redrive, items, operation=operation))
-
-    async def purge(self, filter: Filter = None, *, max_items: int = 1000) -> int:
-        """`Queue.purge`."""
-        return await _call(partial(self.queue.purge, filter, max_items=max_items))
+    async def ask(self, what: str, /, **arguments: Any) -> Any:
+        """`Queue.ask`."""
+        return await _call(partial(self.queue.ask, what, **arguments))
 
     async def stats(self) -> Stats:
         """`Queue.stats`."""

@@ -1,4 +1,4 @@
-"""Settlements of items, leases to renew, items to redrive."""
+"""Settlements of items, and leases to renew."""
 
 from __future__ import annotations
 
@@ -51,18 +51,8 @@ class Lease(NamedTuple):
     attempt: int
 
 
-class ItemRef(NamedTuple):
-    """An item, by its key."""
-
-    #: The item's key.
-    key: str
-    #: The token it had when the caller saw it: only if it is still that is the item meant. None: whatever it is.
-    token: str | None = None
-
-
 _SETTLEMENT = ffi.sizeof("readpast_settlement")
 _LEASE = ffi.sizeof("readpast_lease")
-_ITEM_REF = ffi.sizeof("readpast_item_ref")
 
 
 def settlements_for(settlements: Sequence[Settlement], texts: Texts) -> CData:
@@ -97,14 +87,4 @@ def leases_for(leases: Sequence[Lease], texts: Texts) -> CData:
         native.struct_size = _LEASE
         native.key = texts(lease.key, "key")
         native.attempt = lease.attempt
-    return array
-
-
-def item_refs_for(items: Sequence[ItemRef], texts: Texts) -> CData:
-    """As `settlements_for`."""
-    array = ffi.new("readpast_item_ref[]", len(items))
-    for native, item in zip(array, items):
-        native.struct_size = _ITEM_REF
-        native.key = texts(item.key, "key")
-        native.token = texts(item.token, "token")
     return array

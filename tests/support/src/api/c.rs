@@ -6,7 +6,9 @@ use crate::fixture::Settings;
 use readpast::ffi::*;
 use readpast::item::{
     Action, Answer, ColumnType, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement,
+    StepCounts,
 };
+use serde_json::{Value, json};
 use std::{
     ffi::{CStr, CString, c_char},
     ptr,
@@ -34,10 +36,19 @@ pub fn metrics() -> String {
     let mut handle = readpast_text { id: 0 };
     // SAFETY: the handle is a place for one.
     checked(|err| unsafe { readpast_metrics(&mut handle, err) }).unwrap();
-    // SAFETY: the text lives until it is freed, which is not yet.
-    let text = unsafe { CStr::from_ptr(readpast_text_get(handle)) }.to_str().unwrap().to_owned();
+    taken_text(handle)
+}
+
+/// The text of a call, which is freed.
+fn taken_text(handle: readpast_text) -> String {
+    let text = read(readpast_text_get(handle)).unwrap();
     readpast_text_free(handle);
     text
+}
+
+/// A whole number of an answer.
+fn number<N: TryFrom<i64, Error: std::fmt::Debug>>(value: &Value) -> N {
+    value.as_i64().unwrap_or_else(|| panic!("{value} is no number")).try_into().unwrap()
 }
 
 /// C cannot take a text with NULs at all; an unused character stands in, so that the refusal is the library's.
@@ -409,10 +420,7 @@ impl Api for CQueue {
     }
 
     fn recover(&self, max: u32) -> Result<u32, Problem> {
-        let mut count = 0;
-        // SAFETY: a place for a number.
-        checked(|err| unsafe { readpast_queue_recover(self.0, max as i32, &mut count, err) })?;
-        Ok(count as u32)
+        Ok(number(&self.ask("recover", &json!({"max": max}).to_string())?["recovered"]))
     }
 
     fn find(&self, filter: &str, after: Option<&str>, max: u32) -> Result<Vec<Taken>, Problem> {
@@ -427,64 +435,50 @@ impl Api for CQueue {
     }
 
     fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>, Problem> {
-        let texts: Vec<_> = items.iter().map(|item| (text(item.key), optional(item.token))).collect();
-        let structs: Vec<_> = texts
-            .iter()
-            .map(|(key, token)| readpast_item_ref {
-                struct_size: size_of::<readpast_item_ref>(),
-                key: key.as_ptr(),
-                token: pointer(token),
-            })
-            .collect();
-        let mut answers = empty_outcomes(items.len());
-        let (operation, count) = (optional(operation), structs.len() as i32);
-        // SAFETY: arrays of `count`, whose structs tell their size; texts outlive the call.
-        let status = checked(|err| unsafe {
-            readpast_queue_redrive(self.0, structs.as_ptr(), count, pointer(&operation), answers.as_mut_ptr(), err)
-        })?;
-        Ok(outcomes(status, &answers))
+        let items: Vec<_> = items.iter().map(|item| json!({"key": item.key, "token": item.token})).collect();
+        let answer = self.ask("redrive", &json!({"items": items, "operation": operation}).to_string())?;
+        let outcome = |of: &Value| Outcome {
+            answer: of["answer"].as_str().unwrap().parse().unwrap(),
+            state: of["state"].as_str().map(|state| state.parse().unwrap()),
+            token: of["token"].as_str().unwrap().to_owned(),
+            attempt: number(&of["attempt"]),
+        };
+        Ok(answer["outcomes"].as_array().unwrap().iter().map(outcome).collect())
     }
 
     fn purge(&self, filter: &str, max: u32) -> Result<u64, Problem> {
-        let filter = text(filter);
-        let mut purged = -1;
-        // SAFETY: the filter is text; a place for a number.
-        checked(|err| unsafe { readpast_queue_purge(self.0, filter.as_ptr(), max as i32, &mut purged, err) })?;
-        Ok(u64::try_from(purged).unwrap())
+        Ok(number(&self.ask("purge", &format!("{{\"filter\": {filter}, \"max\": {max}}}"))?["purged"]))
     }
 
     fn stats(&self) -> Result<QueueStats, Problem> {
-        // SAFETY: numbers only.
-        let mut stats: readpast_stats = unsafe { std::mem::zeroed() };
-        stats.struct_size = size_of::<readpast_stats>();
-        // SAFETY: the struct has its own size.
-        checked(|err| unsafe { readpast_queue_stats(self.0, &mut stats, err) })?;
-        let known = |ms: i64| (ms >= 0).then_some(ms);
+        let answer = self.ask("stats", "{}")?;
+        let counts = |of: &Value| ItemState::ALL.map(|state| number(&of[state.as_str()]));
+        let percentiles = |of: &Value| ["p50", "p90", "p99"].map(|name| of[name].as_i64());
+        let step =
+            |of: &Value| StepCounts { step: of["step"].as_str().unwrap().to_owned(), counts: counts(&of["counts"]) };
         Ok(QueueStats {
-            counts: [
-                stats.pending,
-                stats.processing,
-                stats.error,
-                stats.failed,
-                stats.completed,
-                stats.cancelled,
-                stats.paused,
-                stats.terminated,
-                stats.partially_completed,
-            ],
-            due: stats.due,
-            oldest_due_ms: known(stats.oldest_due_ms),
-            expired: stats.expired,
-            sample: stats.sample,
-            wait_ms: [stats.wait_p50_ms, stats.wait_p90_ms, stats.wait_p99_ms].map(known),
-            claimed_ms: [stats.claimed_p50_ms, stats.claimed_p90_ms, stats.claimed_p99_ms].map(known),
-            wait_mean_ms: known(stats.wait_mean_ms),
-            claimed_mean_ms: known(stats.claimed_mean_ms),
-            arrivals_last_hour: known(stats.arrivals_last_hour),
-            claimed: stats.claimed,
-            workers_needed: known(stats.workers_needed),
-            steps: Vec::new(),
+            counts: counts(&answer["counts"]),
+            due: number(&answer["due"]),
+            oldest_due_ms: answer["oldest_due_ms"].as_i64(),
+            expired: number(&answer["expired"]),
+            sample: number(&answer["sample"]),
+            wait_ms: percentiles(&answer["wait_ms"]),
+            claimed_ms: percentiles(&answer["claimed_ms"]),
+            wait_mean_ms: answer["wait_mean_ms"].as_i64(),
+            claimed_mean_ms: answer["claimed_mean_ms"].as_i64(),
+            arrivals_last_hour: answer["arrivals_last_hour"].as_i64(),
+            claimed: number(&answer["claimed"]),
+            workers_needed: answer["workers_needed"].as_i64(),
+            steps: answer["steps"].as_array().unwrap().iter().map(step).collect(),
         })
+    }
+
+    fn ask(&self, what: &str, arguments: &str) -> Result<Value, Problem> {
+        let (what, arguments) = (text(what), text(arguments));
+        let mut answer = readpast_text { id: 7 };
+        // SAFETY: texts outlive the call; a place for a handle.
+        checked(|err| unsafe { readpast_queue_ask(self.0, what.as_ptr(), arguments.as_ptr(), &mut answer, err) })?;
+        Ok(serde_json::from_str(&taken_text(answer)).unwrap())
     }
 
     fn share(&self) -> Box<dyn Api> {

@@ -90,6 +90,10 @@ impl Api for Queue {
         Ok(self.stats()?)
     }
 
+    fn ask(&self, what: &str, arguments: &str) -> Result<serde_json::Value, Problem> {
+        Ok(serde_json::from_str(&self.ask(what, Some(arguments))?).unwrap())
+    }
+
     fn share(&self) -> Box<dyn Api> {
         Box::new(self.share())
     }

@@ -64,13 +64,6 @@ inline readpast_settlement raw(const settlement &given) {
     return made;
 }
 
-inline readpast_item_ref raw(const item_ref &given) {
-    readpast_item_ref made = READPAST_ITEM_REF_INIT;
-    made.key = c_str(given.key);
-    made.token = c_str(given.token);
-    return made;
-}
-
 inline readpast_lease raw(const lease &given) {
     readpast_lease made = READPAST_LEASE_INIT;
     made.key = c_str(given.key);

@@ -52,28 +52,12 @@ namespace Readpast.Native
             Handle queue, LeaseStruct* leases, int count, OutcomeStruct* outcomes, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int readpast_queue_recover(
-            Handle queue, int maxItems, out int recovered, out Handle error);
-
-        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_queue_find(
             Handle queue, IntPtr filterJson, IntPtr afterKey, int maxItems, out Handle batch, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int readpast_queue_figures(
-            Handle queue, IntPtr of, IntPtr key, out Handle batch, out Handle error);
-
-        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int readpast_queue_redrive(
-            Handle queue, ItemRefStruct* items, int count, IntPtr operation, OutcomeStruct* outcomes,
-            out Handle error);
-
-        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int readpast_queue_purge(
-            Handle queue, IntPtr filterJson, int maxItems, out long purged, out Handle error);
-
-        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern int readpast_queue_stats(Handle queue, ref StatsStruct stats, out Handle error);
+        internal static extern int readpast_queue_ask(
+            Handle queue, IntPtr what, IntPtr argumentsJson, out Handle answer, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_queue_interrupt(Handle queue, out Handle error);

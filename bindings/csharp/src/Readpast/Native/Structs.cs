@@ -14,17 +14,6 @@ namespace Readpast.Native
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal struct InstalledStruct
-    {
-        public UIntPtr StructSize;
-        public IntPtr Queue;
-        public IntPtr Table;
-        public IntPtr Description;
-        public int Own;
-        public int Reserved;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
     internal struct NewItemStruct
     {
         public UIntPtr StructSize;
@@ -89,14 +78,6 @@ namespace Readpast.Native
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal struct ItemRefStruct
-    {
-        public UIntPtr StructSize;
-        public IntPtr Key;
-        public IntPtr Token;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
     internal struct ItemStruct
     {
         public UIntPtr StructSize;
@@ -126,36 +107,6 @@ namespace Readpast.Native
         public IntPtr Text;
         public IntPtr Bytes;
         public UIntPtr Length;
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    internal struct StatsStruct
-    {
-        public UIntPtr StructSize;
-        public long Pending;
-        public long Processing;
-        public long Error;
-        public long Failed;
-        public long Completed;
-        public long Cancelled;
-        public long Paused;
-        public long Terminated;
-        public long PartiallyCompleted;
-        public long Due;
-        public long OldestDueMs;
-        public long Expired;
-        public long Sample;
-        public long WaitP50Ms;
-        public long WaitP90Ms;
-        public long WaitP99Ms;
-        public long ClaimedP50Ms;
-        public long ClaimedP90Ms;
-        public long ClaimedP99Ms;
-        public long WaitMeanMs;
-        public long ClaimedMeanMs;
-        public long ArrivalsLastHour;
-        public long Claimed;
-        public long WorkersNeeded;
     }
 
     [StructLayout(LayoutKind.Sequential)]

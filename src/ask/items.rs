@@ -1,0 +1,172 @@
+//! Items, as they are and why they wait.
+
+use super::given::Given;
+use super::question::{Field, Question, number, object, text};
+use crate::description::QueueSpec;
+use crate::error::{ErrorKind, Result};
+use crate::item::{Attempt, Item, ItemState, Why};
+use crate::queue::{MAX_ITEMS, Queue};
+use serde_json::{Value, json};
+
+/// The items of a page, by default.
+const PAGE: u32 = 100;
+
+pub(super) const FILTER: Field = object(
+    "filter",
+    "each member narrows the choice: `keys`, `status` and `types` (arrays of text), `before` and `after` (UTC times, of the last \
+     change), `error` (a part of its text, case-sensitive, without wildcards) and `longer_ms` (the last attempt took more \
+     milliseconds, or the item has been Processing for more)",
+);
+
+const KEY: &[Field] = &[text("key", "the item's key or short number")];
+
+const WHY_MEMBERS: &[Field] = &[
+    text("why.reason", "`due_later`, `held`, `lease_ran_out`, `refused`, `paused`, `finished`, `blocked` or `waiting`"),
+    text("why.text", "a sentence for a person"),
+];
+
+pub(super) static FIND: Question = Question {
+    name: "find",
+    meaning: "Items in the order of their keys. It claims and changes nothing.",
+    arguments: &[
+        FILTER.or_none(),
+        text("after", "the last key of the page before").or_none(),
+        number("max", "1 to 1000 items; 100 by default").or_none(),
+    ],
+    answer: &[&[
+        text("items[].key", "the item's key"),
+        text("items[].short_number", "its short number, where its key is a time").or_none(),
+        text("items[].status", "its state"),
+        number("items[].attempt", "its attempt"),
+        text(
+            "items[].token",
+            "its token, to change exactly this version of it; null where a described table has none yet",
+        )
+        .or_none(),
+        object("items[].columns", "its columns, as `readpast_batch_json` has them"),
+        text("after", "the `after` of the next page; null at the end").or_none(),
+    ]],
+    run: |queue, given| {
+        let (filter, after) = (given.filter()?.unwrap_or_default(), given.text("after")?);
+        let max = given.count("max", MAX_ITEMS, PAGE)?;
+        let page = queue.find(&filter, after.as_deref(), max)?;
+        let items: Vec<_> = page.iter().map(|found| item(queue.spec(), &found, None, None)).collect();
+        let next = page.iter().last().filter(|_| page.len() == max as usize).map(|last| json!(last.key()));
+        Ok(format!("{{\"items\":[{}],\"after\":{}}}", items.join(","), next.unwrap_or_default()))
+    },
+};
+
+pub(super) static SHOW: Question = Question {
+    name: "show",
+    meaning: "An item in full; `null` when there is none.",
+    arguments: KEY,
+    answer: &[
+        &[
+            text("key", "its key"),
+            text("short_number", "its short number, where its key is a time").or_none(),
+            text("status", "its state"),
+            number("attempt", "its attempt"),
+            text("token", "its token; null where a described table has none yet").or_none(),
+        ],
+        WHY_MEMBERS,
+        &[
+            number(
+                "attempts[].number",
+                "an ended attempt, the oldest first, if the description has `attempts.history`",
+            ),
+            text("attempts[].worker", "its worker").or_none(),
+            text("attempts[].started", "when it began, in UTC").or_none(),
+            text("attempts[].ended", "when it ended, in UTC"),
+            text("attempts[].outcome", "the state that the item had then: Error when it is tried again"),
+            text("attempts[].step", "the item's step then").or_none(),
+            text("attempts[].response", "the response of its end").or_none(),
+            text("attempts[].error", "the error of its end").or_none(),
+            object("columns", "its columns, as `readpast_batch_json` has them"),
+        ],
+    ],
+    run: |queue, given| {
+        let key = &whole_key(queue, given)?;
+        let found = queue.get(key)?;
+        let Some(one) = found.get(0) else { return Ok("null".to_owned()) };
+        let (why, attempts) = (queue.why(key)?, attempts(queue, key)?);
+        Ok(item(queue.spec(), &one, why.as_ref(), attempts.as_deref()))
+    },
+};
+
+pub(super) static WHY: Question = Question {
+    name: "why",
+    meaning: "Why an item is not being worked on; `null` when there is no such item. For one that waits for a worker it looks at \
+              what else is due, up to 10,000 items.",
+    arguments: KEY,
+    answer: &[
+        &[text("key", "its key"), text("short_number", "its short number, where its key is a time").or_none()],
+        WHY_MEMBERS,
+    ],
+    run: |queue, given| {
+        let key = &whole_key(queue, given)?;
+        Ok(queue.why(key)?.map_or(Value::Null, |found| why(queue.spec(), key, &found)).to_string())
+    },
+};
+
+fn whole_key(queue: &Queue, given: &Given<'_>) -> Result<String> {
+    queue.whole_key(&given.needed_text("key")?)
+}
+
+/// The ended attempts at an item; `None` where none are recorded, or this login may not see them.
+fn attempts(queue: &Queue, key: &str) -> Result<Option<Vec<Attempt>>> {
+    if !queue.spec().attempt_history {
+        return Ok(None);
+    }
+    match queue.attempts(key) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
+        attempts => attempts.map(Some),
+    }
+}
+
+/// The reason why an item is not being worked on.
+#[must_use]
+pub fn why(spec: &QueueSpec, key: &str, why: &Why) -> Value {
+    json!({"key": key, "short_number": digits(spec, key), "why": reason(why)})
+}
+
+/// A reason, as a word and as a sentence.
+#[must_use]
+pub fn reason(why: &Why) -> Value {
+    json!({"reason": why.as_str(), "text": why.to_string()})
+}
+
+/// An item on one line. It has the columns as the library wrote them: parsed again, numbers would lose digits.
+#[must_use]
+pub fn item(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>, attempts: Option<&[Attempt]>) -> String {
+    let status = item.state().map_or("", ItemState::as_str);
+    let mut head = json!({
+        "key": item.key(), "short_number": digits(spec, item.key()), "status": status, "attempt": item.attempt(),
+        "token": token(item),
+    });
+    if let Some(why) = why {
+        head["why"] = reason(why);
+    }
+    if let Some(attempts) = attempts {
+        head["attempts"] = attempts.iter().map(attempt).collect();
+    }
+    let head = head.to_string();
+    format!("{},\"columns\":{}}}", head.strip_suffix('}').unwrap_or(&head), item.to_json())
+}
+
+fn attempt(of: &Attempt) -> Value {
+    json!({
+        "number": of.number, "worker": of.worker, "started": of.started, "ended": of.ended, "outcome": of.outcome.as_str(),
+        "step": of.step, "response": of.response, "error": of.error,
+    })
+}
+
+/// An item's short number for programs, which is digits only; `None` where its key is no time.
+#[must_use]
+pub fn digits(spec: &QueueSpec, key: &str) -> Option<String> {
+    Some(spec.short_number(key)?.replace(' ', ""))
+}
+
+/// The token of an item, for a call on it as long as it is unchanged. An item of a described table may have none yet.
+pub(super) fn token<'a>(item: &Item<'a>) -> Option<&'a str> {
+    Some(item.token()).filter(|token| !token.is_empty())
+}

@@ -1,0 +1,247 @@
+//! Changes that an operator makes to items.
+
+use super::given::{Given, refuse};
+use super::items::{FILTER, token};
+use super::question::{Field, Question, list, number, object, text};
+use crate::error::{ErrorKind, Result};
+use crate::item::{Action, Answer, Batch, ItemRef, ItemState, OperatorVerb as Verb, Outcome, Settlement};
+use crate::queue::{MAX_ITEMS, Queue};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The items of a call that finds them itself, by default.
+const PAGE: u32 = 500;
+
+/// The rows of the look after a recovery.
+const LOOK: u32 = 10_000;
+
+/// Performs an action on items: due at once after a retry, and not when the pause between two attempts is over.
+fn change(
+    verb: Verb,
+    queue: &Queue,
+    items: &[ItemRef<'_>],
+    set: Option<&str>,
+    operation: Option<&str>,
+) -> Result<Vec<Outcome>> {
+    let (action, delay_ms) = match verb {
+        Verb::Redrive => return queue.redrive(items, operation),
+        Verb::Purge => return Err(refuse("a purge has no outcome for each item".to_owned())),
+        Verb::Retry => (Action::Resume, Some(0)),
+        Verb::Cancel => (Action::Cancel, None),
+        Verb::Pause => (Action::Pause, None),
+        Verb::Resume => (Action::Resume, None),
+    };
+    let control = items.iter().map(|item| Settlement::control(item.key, item.token, action));
+    let settlements: Vec<_> = control.map(|control| Settlement { delay_ms, set, ..control }).collect();
+    queue.settle(&settlements, operation)
+}
+
+fn refs<'a>(page: &'a Batch) -> Vec<ItemRef<'a>> {
+    page.iter().map(|item| ItemRef { key: item.key(), token: token(&item) }).collect()
+}
+
+/// How many items were changed so far, by their state then, and how many were refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Steered {
+    /// Those that were changed, by their state then.
+    pub states: BTreeMap<&'static str, u64>,
+    /// Those that were left unchanged.
+    pub refused: u64,
+}
+
+impl Steered {
+    /// Adds the outcomes of a call.
+    pub fn add(&mut self, outcomes: &[Outcome]) {
+        for outcome in outcomes {
+            if outcome.answer == Answer::Ok {
+                *self.states.entry(outcome.state.map_or("gone", ItemState::as_str)).or_default() += 1;
+            } else {
+                self.refused += 1;
+            }
+        }
+    }
+
+    /// How many were changed.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        self.states.values().sum()
+    }
+
+    /// The answer's members.
+    #[must_use]
+    pub fn document(&self, verb: Verb) -> Value {
+        json!({verb.done(): self.done(), "states": self.states, "refused": self.refused})
+    }
+}
+
+fn outcome((key, of): (&str, &Outcome)) -> Value {
+    json!({
+        "key": key, "answer": of.answer.as_str(), "state": of.state.map(ItemState::as_str), "attempt": of.attempt,
+        "token": of.token,
+    })
+}
+
+/// Answers a question that changes items.
+fn steer(verb: Verb, queue: &Queue, given: &Given<'_>) -> Result<String> {
+    let (set, operation) = (given.object("set")?, given.text("operation")?);
+    let (items, filter, after) = (given.items()?, given.filter()?, given.text("after")?);
+    let max = given.count("max", MAX_ITEMS, PAGE)?;
+    let page;
+    let (items, next): (Vec<ItemRef<'_>>, _) = match (&items, filter) {
+        (Some(items), None) if after.is_none() => (items.iter().map(super::given::GivenItem::as_ref).collect(), None),
+        (None, Some(mut filter)) if operation.is_none() => {
+            if filter.states.is_empty() && filter.keys.is_none() {
+                filter.states = verb.states().to_vec();
+            }
+            page = queue.find(&filter, after.as_deref(), max)?;
+            let next = page.iter().last().filter(|_| page.len() == max as usize).map(|last| last.key().to_owned());
+            (refs(&page), next)
+        }
+        _ => {
+            let forms =
+                "\"items\", with or without an \"operation\"; or \"filter\", with or without \"after\" and \"max\"";
+            return Err(refuse(format!("the items are given in one of two ways: {forms}")));
+        }
+    };
+    let outcomes = change(verb, queue, &items, set, operation.as_deref())?;
+    let mut steered = Steered::default();
+    steered.add(&outcomes);
+    let mut answer = steered.document(verb);
+    answer["outcomes"] = items.iter().map(|item| item.key).zip(&outcomes).map(outcome).collect();
+    answer["after"] = json!(next);
+    Ok(answer.to_string())
+}
+
+/// Arguments of all of them.
+const ITEMS: Field = list("items", "the items, up to 1000000, 1000 in a commit").or_none();
+const ITEM_KEY: Field = text("items[].key", "an item's key").or_none();
+const ITEM_TOKEN: Field =
+    text("items[].token", "the token that it had when the caller saw it; with another the item is left alone")
+        .or_none();
+const OPERATION: Field = text(
+    "operation",
+    "a UUID, with `items`: a repetition with it changes nothing more and has the same answer, as for `readpast_queue_settle`",
+)
+.or_none();
+const AFTER: Field = text("after", "with `filter`: the `after` of the answer before").or_none();
+const MOST: Field = number("max", "with `filter`: 1 to 1000 items; 500 by default").or_none();
+const SET: Field = object("set", "values for the items' own columns, written in the same commit").or_none();
+const GIVEN: &[Field] = &[ITEMS, ITEM_KEY, ITEM_TOKEN, OPERATION, FILTER.or_none(), AFTER, MOST, SET];
+const REDRIVEN: &[Field] = &[ITEMS, ITEM_KEY, ITEM_TOKEN, OPERATION, FILTER.or_none(), AFTER, MOST];
+
+const STEERED: &[Field] = &[
+    number("states.*", "the same by the state that they have now"),
+    number("refused", "how many were left unchanged"),
+    text("outcomes[].key", "each item's key, in their order"),
+    text(
+        "outcomes[].answer",
+        "`OK`, or why it was left unchanged: `CONFLICT`, `ILLEGAL_TRANSITION`, `NOT_FOUND`, and of a redrive `DUPLICATE` (the \
+         same work is in the queue again, unfinished)",
+    ),
+    text("outcomes[].state", "its state then; null when it was not found").or_none(),
+    number("outcomes[].attempt", "its attempt then"),
+    text("outcomes[].token", "its token then; empty when it was not found"),
+    text("after", "with `filter`: the `after` of the next call; null at the end").or_none(),
+];
+
+pub(super) static RETRY: Question = Question {
+    name: "retry",
+    meaning: "Makes items that wait for their next attempt due now. Their attempts count on.",
+    arguments: GIVEN,
+    answer: &[&[number("retried", "how many items were changed")], STEERED],
+    run: |queue, given| steer(Verb::Retry, queue, given),
+};
+
+pub(super) static REDRIVE: Question = Question {
+    name: "redrive",
+    meaning: "Starts items over: Failed, Cancelled, Terminated, PartiallyCompleted, Error and Paused ones become Pending, due now, \
+              with all their attempts. Response, error and step stay.",
+    arguments: REDRIVEN,
+    answer: &[&[number("redriven", "how many items were changed")], STEERED],
+    run: |queue, given| steer(Verb::Redrive, queue, given),
+};
+
+pub(super) static CANCEL: Question = Question {
+    name: "cancel",
+    meaning: "Cancels items. A worker that holds one loses its lease.",
+    arguments: GIVEN,
+    answer: &[&[number("cancelled", "how many items were changed")], STEERED],
+    run: |queue, given| steer(Verb::Cancel, queue, given),
+};
+
+pub(super) static PAUSE: Question = Question {
+    name: "pause",
+    meaning: "Pauses items.",
+    arguments: GIVEN,
+    answer: &[&[number("paused", "how many items were changed")], STEERED],
+    run: |queue, given| steer(Verb::Pause, queue, given),
+};
+
+pub(super) static RESUME: Question = Question {
+    name: "resume",
+    meaning: "Makes paused items Pending again. With `set`, which `pause` takes too, it ends an edit.",
+    arguments: GIVEN,
+    answer: &[&[number("resumed", "how many items were changed")], STEERED],
+    run: |queue, given| steer(Verb::Resume, queue, given),
+};
+
+pub(super) static PURGE: Question = Question {
+    name: "purge",
+    meaning: "Deletes finished items. Ask it until it deletes none. When the connection breaks, the call is repeated, and counts \
+              only the items that the repetition deleted.",
+    arguments: &[
+        Field {
+            meaning: "as for `find`. Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated items; Failed \
+                      ones are deleted only when named",
+            ..FILTER.or_none()
+        },
+        number("max", "1 to 1000 items; 500 by default").or_none(),
+    ],
+    answer: &[&[number("purged", "how many were deleted")]],
+    run: |queue, given| {
+        let filter = given.filter()?.unwrap_or_default();
+        Ok(purged(queue.purge(&filter, given.count("max", MAX_ITEMS, PAGE)?)?).to_string())
+    },
+};
+
+pub(super) static RECOVER: Question = Question {
+    name: "recover",
+    meaning: "Recovers items whose workers died. Claims do this too, now and then: a queue with workers needs no such call.",
+    arguments: &[number("max", "1 to 1000 items; 1000 by default").or_none()],
+    answer: &[&[
+        number("recovered", "how many there were"),
+        number("passed_over", "how many leases have run out still, since another session holds their rows").or_none(),
+    ]],
+    run: |queue, given| {
+        let count = queue.recover(given.count("max", MAX_ITEMS, MAX_ITEMS)?)?;
+        // The items are recovered, whatever comes of the look.
+        Ok(recovered(count.into(), passed_over(queue).ok()).to_string())
+    },
+};
+
+/// The answer of `purge`.
+#[must_use]
+pub fn purged(count: u64) -> Value {
+    json!({"purged": count})
+}
+
+/// The answer of `recover`.
+#[must_use]
+pub fn recovered(count: u64, passed_over: Option<i64>) -> Value {
+    json!({"recovered": count, "passed_over": passed_over})
+}
+
+/// How many items still have a run-out lease, besides those that their table refuses; 0 where this login may not ask.
+///
+/// # Errors
+/// As [`Queue::watch`].
+pub fn passed_over(queue: &Queue) -> Result<i64> {
+    match queue.watch(LOOK) {
+        Ok(watched) => {
+            let refused = watched.refused.iter().filter(|refused| refused.reason.starts_with("recover")).count();
+            Ok((watched.stats.expired - i64::try_from(refused).unwrap_or(i64::MAX)).max(0))
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) => Ok(0),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,216 @@
+//! Questions: each answer has the members that docs/ask.md says, and no others.
+
+use readpast::ask::{Field, Kind, QUESTIONS, Question};
+use readpast::item::{Action, NewItem};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use support::api::{Api, item};
+use support::fixture::{Body, Given};
+
+pub const BODIES: &[(&str, Body)] = &[
+    ("ask::answers_have_the_members_of_the_page", answers_have_the_members_of_the_page),
+    ("ask::items_are_changed_by_key_or_by_filter", items_are_changed_by_key_or_by_filter),
+    ("ask::queues_are_listed_as_on_the_page", queues_are_listed_as_on_the_page),
+    ("ask::columns_are_edited", columns_are_edited),
+    ("ask::unknown_questions_and_arguments_are_refused", unknown_questions_and_arguments_are_refused),
+];
+
+/// Members that only a table of others can have.
+const ELSEWHERE: &str = "refused[]";
+
+fn asked(queue: &dyn Api, what: &str, arguments: &Value) -> Value {
+    queue.ask(what, &arguments.to_string()).unwrap_or_else(|problem| panic!("{what} {arguments}: {problem:?}"))
+}
+
+fn answers_have_the_members_of_the_page(given: &Given) {
+    let queue = given.described(
+        r#""types": ["A", "B"], "steps": ["one", "two"], "attempts": {"history": true},
+        "columns": [{"name": "Payload", "type": "text(100)"}]"#,
+    );
+    let of_b = NewItem { kind: Some("B".to_owned()), ..item("held") };
+    queue.enqueue(&[item("fails"), of_b, item("waits"), item("paused"), item("ends")], None).unwrap();
+    let taken = queue.claim(2, Duration::ZERO).unwrap();
+    let end = taken.iter().find(|taken| taken.column("Payload") == "fails").unwrap();
+    queue.end(readpast::Settlement { error: Some("no route"), ..end.settle(Action::Fail) });
+    let found = asked(&*queue, "find", &json!({"filter": {"status": ["Pending"]}, "max": 2}));
+    let keys: Vec<_> = found["items"].as_array().unwrap().iter().map(|item| item["key"].clone()).collect();
+    assert_eq!((keys.len(), &found["after"]), (2, &keys[1]), "there is more");
+
+    let by_filter = json!({"filter": {"keys": keys}});
+    let mut seen = Vec::new();
+    for (what, arguments) in [
+        ("stats", json!({"types": true, "trend_ms": 1, "longer_ms": 0})),
+        ("stats", json!({})),
+        ("trend", json!({"apart_ms": 1})),
+        ("watch", json!({"most": 100})),
+        ("types", json!({})),
+        ("errors", json!({})),
+        ("workers", json!({})),
+        ("find", json!({"filter": {}, "max": 5, "after": null})),
+        ("show", json!({"key": end.key})),
+        ("why", json!({"key": keys[0]})),
+        ("pause", by_filter.clone()),
+        ("resume", by_filter.clone()),
+        ("cancel", by_filter.clone()),
+        ("redrive", by_filter.clone()),
+        ("retry", by_filter),
+        ("recover", json!({"max": 10})),
+        ("purge", json!({"filter": {"status": ["Failed"]}, "max": 10})),
+        ("settings", json!({})),
+        ("set", json!({"name": "leaseMs", "value": 30_000})),
+        ("doctor", json!({})),
+    ] {
+        if what == "retry" {
+            given.meddle("Status = 'Error'", "Status = 'Pending'");
+        }
+        let question = QUESTIONS.into_iter().find(|question| question.name == what).unwrap();
+        let mut paths = BTreeSet::new();
+        let answer = asked(&*queue, what, &arguments);
+        fits(question, "", &answer, &mut paths);
+        seen.push((question.name, paths));
+    }
+    for question in QUESTIONS {
+        for field in fields(question).filter(|field| !field.path.starts_with(ELSEWHERE)) {
+            let is_seen = seen.iter().any(|(name, paths)| *name == question.name && paths.contains(field.path));
+            assert!(is_seen, "{}: no answer had {}", question.name, field.path);
+        }
+    }
+    for missing in ["show", "why"] {
+        assert_eq!(asked(&*queue, missing, &json!({"key": "2001-01-01T00:00:00.0000000"})), Value::Null, "{missing}");
+    }
+}
+
+fn fields(question: &Question) -> impl Iterator<Item = &Field> {
+    question.answer.iter().copied().flatten()
+}
+
+/// Checks a value at `path`, and everything in it, against the fields, and notes those that it has.
+fn fits(question: &Question, path: &str, value: &Value, seen: &mut BTreeSet<&'static str>) {
+    let any = path.rsplit_once('.').map(|(parent, _)| format!("{parent}.*"));
+    let field = fields(question).find(|field| field.path == path || any.as_deref() == Some(field.path));
+    let at = format!("{} answered {value} at {path:?}", question.name);
+    if let Some(field) = field {
+        seen.insert(field.path);
+        let is_right = match value {
+            Value::Null => !field.is_needed,
+            Value::Bool(_) => field.kind == Kind::Boolean,
+            Value::Number(number) => field.kind == Kind::Number && number.is_i64(),
+            Value::String(_) => field.kind == Kind::Text,
+            Value::Array(_) => field.kind == Kind::List,
+            Value::Object(_) => field.kind == Kind::Object,
+        };
+        assert!(is_right, "{at}: the page says {field:?}");
+        return;
+    }
+    let is_parent = |end: &str| fields(question).any(|field| field.path.starts_with(&format!("{path}{end}")));
+    match value {
+        Value::Object(members) => {
+            assert!(path.is_empty() || is_parent("."), "{at}: the page has no such member");
+            let of = if path.is_empty() { String::new() } else { format!("{path}.") };
+            for needed in fields(question).filter(|field| field.is_needed) {
+                let name = needed.path.strip_prefix(&of).filter(|name| !name.contains(['.', '[', '*']));
+                assert!(name.is_none_or(|name| members.contains_key(name)), "{at}: {} is missing", needed.path);
+            }
+            members.iter().for_each(|(name, value)| fits(question, &format!("{of}{name}"), value, seen));
+        }
+        Value::Array(elements) => {
+            assert!(is_parent("[]"), "{at}: the page has no such member");
+            elements.iter().for_each(|element| fits(question, &format!("{path}[]"), element, seen));
+        }
+        _ => panic!("{at}: the page has no such member"),
+    }
+}
+
+fn items_are_changed_by_key_or_by_filter(given: &Given) {
+    let queue = given.queue(&[]);
+    let added = queue.enqueue(&[item("a"), item("b"), item("c")], None).unwrap();
+    let stale = "2001-01-01T00:00:00.0000000";
+    let one = json!({"items": [{"key": added[0].key, "token": added[0].token}, {"key": added[1].key, "token": stale}]});
+    let answer = asked(&*queue, "pause", &one);
+    assert_eq!(
+        (&answer["paused"], &answer["refused"], &answer["states"]),
+        (&json!(1), &json!(1), &json!({"Paused": 1}))
+    );
+    assert_eq!((&answer["outcomes"][0]["answer"], &answer["outcomes"][0]["state"]), (&json!("OK"), &json!("Paused")));
+    assert_eq!(
+        (&answer["outcomes"][1]["answer"], &answer["outcomes"][1]["state"]),
+        (&json!("CONFLICT"), &json!("Pending"))
+    );
+
+    // A page of one item at a time, of the states that it takes by default.
+    let (mut after, mut cancelled) = (Value::Null, Vec::new());
+    loop {
+        let page = asked(&*queue, "cancel", &json!({"filter": {}, "max": 1, "after": after}));
+        cancelled.extend(page["outcomes"].as_array().unwrap().iter().map(|outcome| outcome["key"].clone()));
+        after = page["after"].clone();
+        if after.is_null() {
+            break;
+        }
+    }
+    assert_eq!(cancelled, added.iter().map(|added| json!(added.key)).collect::<Vec<_>>());
+    assert_eq!(asked(&*queue, "redrive", &json!({"filter": {}}))["redriven"], 0, "none is Failed");
+    let keys: Vec<_> = added.iter().map(|added| json!({"key": added.key})).collect();
+    let layer = given.layer.to_string().len();
+    let identity = json!({"items": keys, "operation": format!("0000000{layer}-0000-4000-8000-0000000000ab")});
+    let first = asked(&*queue, "redrive", &identity);
+    assert_eq!((&first["redriven"], &first["after"]), (&json!(3), &Value::Null));
+    assert_eq!(asked(&*queue, "redrive", &identity), first, "a repetition has the same answer");
+}
+
+fn queues_are_listed_as_on_the_page(given: &Given) {
+    given.install(&format!(r#"{{"queue": "{}"}}"#, given.queue));
+    let listed: Vec<Value> =
+        serde_json::from_str(&readpast::ask::list(&given.settings(&[]).config()).unwrap()).unwrap();
+    let found = listed.iter().find(|one| one["queue"] == given.queue).unwrap();
+    let members: Vec<_> = found.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(members, readpast::ask::LISTED.iter().map(|field| field.path).collect::<Vec<_>>());
+    assert_eq!((&found["own"], found["table"].is_string()), (&json!(true), true));
+    assert!(found["description"].as_str().unwrap().contains(&given.queue));
+}
+
+/// An operator changes a column while no worker can take the item.
+fn columns_are_edited(given: &Given) {
+    let queue = given.queue(&[]);
+    let added = queue.put("wrong");
+    let edited = json!({"items": [{"key": added.key, "token": added.token}], "set": {"Payload": "right"}});
+    assert_eq!(asked(&*queue, "pause", &edited)["paused"], 1);
+    assert_eq!(given.look("Payload", "1 = 1"), "right");
+    assert_eq!(asked(&*queue, "resume", &json!({"filter": {}}))["resumed"], 1);
+    assert_eq!(queue.take().column("Payload"), "right");
+}
+
+fn unknown_questions_and_arguments_are_refused(given: &Given) {
+    let queue = given.queue(&[]);
+    for (what, arguments, says) in [
+        ("stat", "{}", &["asked \"stat\"", "\"stats\"?", "redrive, cancel"][..]),
+        ("", "{}", &["the questions are stats, trend"]),
+        (
+            "stats",
+            "{\"longer\": 5}",
+            &["stats: ", "\"longer\"", "\"longer_ms\"?", "it takes types, trend_ms, longer_ms"],
+        ),
+        ("settings", "{\"a\": 1}", &["it takes none"]),
+        ("stats", "[]", &["no JSON object"]),
+        ("stats", "{", &["no JSON object"]),
+        ("show", "{}", &["show: ", "\"key\" is missing"]),
+        ("show", "{\"key\": 5}", &["\"key\"", "must be text"]),
+        ("watch", "{\"most\": 0}", &["\"most\"", "from 1 to 1000000"]),
+        ("trend", "{\"apart_ms\": 600001}", &["from 1 to 600000"]),
+        ("find", "{\"filter\": []}", &["JSON object"]),
+        ("find", "{\"filter\": {\"state\": []}}", &["\"state\"", "keys, status, types"]),
+        ("retry", "{}", &["one of two ways"]),
+        ("retry", "{\"items\": [], \"filter\": {}}", &["one of two ways"]),
+        ("redrive", "{\"items\": [{\"keys\": \"a\"}]}", &["\"items\"", "a \"key\""]),
+        ("redrive", "{\"items\": [], \"set\": {}}", &["\"set\"", "it takes items, operation, filter"]),
+        ("purge", "{\"filter\": {\"status\": [\"Pending\"]}}", &["only finished items"]),
+        ("set", "{\"name\": \"leaseMs\", \"value\": 1}", &["leaseMs"]),
+    ] {
+        let problem = queue.ask(what, arguments).expect_err(what);
+        assert_eq!(problem.kind, "InvalidArgument", "{what} {arguments}: {problem:?}");
+        for words in says {
+            assert!(problem.message.contains(words), "{what} {arguments}: {words} is not in {:?}", problem.message);
+        }
+    }
+    assert_eq!(asked(&*queue, "redrive", &json!({"items": []}))["redriven"], 0, "nothing is sent");
+}
