@@ -32,7 +32,7 @@ impl Bell {
     }
 
     /// The texts of the notifications that come within `wait`, as soon as there is one. An error: the connection is lost.
-    pub(crate) fn heard(&self, wait: Duration) -> Result<Vec<String>, String> {
+    pub(crate) fn rings(&self, wait: Duration) -> Result<Vec<String>, String> {
         self.connection.notifications(wait)
     }
 }

@@ -100,7 +100,9 @@ impl Server {
     /// The same as if by so many processes: connection strings that differ are to the library what processes are.
     pub fn open_by_processes(&self, queue: &str, count: usize, settings: &[(&str, &str)]) -> Vec<Queue> {
         let open = |number| {
-            let connection = format!("{}{}", self.scratch, ";".repeat(number));
+            // Both are of no effect: how many rows a cursor fetches, the name of the machine.
+            let differs = if self.is_sql_server() { "WSID=bench" } else { "Fetch=10" };
+            let connection = format!("{}{differs}{number};", self.scratch);
             self.open(queue, &[settings, &[("connection", &connection)]].concat())
         };
         (1..=count).map(open).collect()

@@ -33,10 +33,10 @@ fn add(session: &mut Session) {
 
 /// A thread that claims one item after the other, and reports when it has it.
 fn claimer(queue: Queue) -> mpsc::Receiver<Instant> {
-    let (tell, told) = mpsc::channel();
+    let (sender, claimed) = mpsc::channel();
     thread::spawn(move || {
         while let Ok(batch) = queue.claim(1, Duration::from_secs(3600)) {
-            if tell.send(Instant::now()).is_err() {
+            if sender.send(Instant::now()).is_err() {
                 return;
             }
             let item = batch.get(0).unwrap();
@@ -50,7 +50,7 @@ fn claimer(queue: Queue) -> mpsc::Receiver<Instant> {
             }
         }
     });
-    told
+    claimed
 }
 
 fn quantiles(mut waits: Vec<Duration>) -> [Duration; 2] {
@@ -63,13 +63,13 @@ fn latency(server: &Server, label: &str, bell: &str) {
     // Items of others are still in work, and would come in between.
     server.empty("Bench");
     let queue = server.open("Bench", &[("poll.doorbell", bell)]);
-    let (told, mut session) = (claimer(queue.clone()), server.session());
+    let (claimed, mut session) = (claimer(queue.clone()), server.session());
     let waits = (0..SAMPLES)
         .map(|sample| {
             thread::sleep(Duration::from_millis(300 + 1200 * sample as u64 / SAMPLES as u64));
             let added = Instant::now();
             add(&mut session);
-            told.recv().unwrap().saturating_duration_since(added)
+            claimed.recv().unwrap().saturating_duration_since(added)
         })
         .collect();
     queue.close(Duration::from_secs(10)).unwrap();
@@ -83,12 +83,12 @@ fn latency(server: &Server, label: &str, bell: &str) {
 fn soon_after_work(server: &Server) {
     server.empty("Bench");
     let queue = server.open("Bench", &[("poll.doorbell", "off")]);
-    let (told, mut session) = (claimer(queue.clone()), server.session());
+    let (claimed, mut session) = (claimer(queue.clone()), server.session());
     let waits = (0..SAMPLES)
         .map(|_| {
             let added = Instant::now();
             add(&mut session);
-            let wait = told.recv().unwrap().saturating_duration_since(added);
+            let wait = claimed.recv().unwrap().saturating_duration_since(added);
             thread::sleep(Duration::from_millis(60));
             wait
         })
@@ -136,7 +136,7 @@ fn busy(server: &Server) {
 fn beside_sleepers(server: &Server) {
     let rate = |bell: &str| {
         let queues = server.open_by_processes("Bench", SLEEPERS, &[("poll.doorbell", bell)]);
-        let told: Vec<_> = queues.iter().map(|queue| claimer(queue.clone())).collect();
+        let claimed: Vec<_> = queues.iter().map(|queue| claimer(queue.clone())).collect();
         thread::sleep(Duration::from_secs(3));
         let (added, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let threads: Vec<_> = (0..2)
@@ -154,7 +154,7 @@ fn beside_sleepers(server: &Server) {
         stop.store(true, Ordering::Relaxed);
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         queues.iter().for_each(|queue| queue.close(Duration::from_secs(30)).unwrap());
-        drop(told);
+        drop(claimed);
         server.empty("Bench");
         added.load(Ordering::Relaxed) as f64 / 5.0
     };

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// How often the process asks to be woken again, which also proves the bell.
-const PROOF: Duration = Duration::from_secs(30);
+const PROOF: Duration = Duration::from_secs(300);
 
 /// How long the bell may take to ring when the process has rung it itself.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -50,7 +50,7 @@ struct DoorbellState {
     asleep: HashSet<String>,
     /// When the process last asked to be woken, and when it last was.
     asked: Option<Instant>,
-    heard: Option<Instant>,
+    rung_at: Option<Instant>,
 }
 
 impl DoorbellState {
@@ -65,7 +65,7 @@ impl DoorbellState {
 
     /// Whether the bell was silent although the process had rung it.
     fn has_failed(&self, now: Instant) -> bool {
-        self.asked.is_some_and(|asked| now > asked + PATIENCE && self.heard.is_none_or(|heard| heard < asked))
+        self.asked.is_some_and(|asked| now > asked + PATIENCE && self.rung_at.is_none_or(|rung_at| rung_at < asked))
     }
 
     /// The session to ask for a ring with, if the process is to ask now that it has nothing to do in these queues.
@@ -81,7 +81,7 @@ impl DoorbellState {
 
     /// It asks: from now on a row may be gone only with a ring.
     fn asks(&mut self, resting: &[&str], now: Instant) {
-        if self.asked.is_none() || self.heard >= self.asked {
+        if self.asked.is_none() || self.rung_at >= self.asked {
             self.asked = Some(now);
         }
         self.asleep.extend(resting.iter().map(|stem| (*stem).to_owned()));
@@ -90,7 +90,7 @@ impl DoorbellState {
     /// A ring: for a queue, or the process's own.
     fn rung(&mut self, stem: &str, now: Instant) {
         if stem.is_empty() {
-            self.heard = Some(now);
+            self.rung_at = Some(now);
             self.again = None;
         } else {
             self.asleep.remove(stem);
@@ -157,16 +157,16 @@ impl Doorbell {
         drop(state);
         poller.upgrade().inspect(|poller| poller.listens());
         loop {
-            let heard = bell.heard(TICK)?;
+            let rings = bell.rings(TICK)?;
             let Some(poller) = poller.upgrade() else { return Ok(()) };
             let mut state = self.state.lock();
             if state.number != number {
                 return Ok(());
             }
             let now = Instant::now();
-            heard.iter().for_each(|stem| state.rung(stem, now));
+            rings.iter().for_each(|stem| state.rung(stem, now));
             drop(state);
-            heard.iter().filter(|stem| !stem.is_empty()).for_each(|stem| poller.rung(stem));
+            rings.iter().filter(|stem| !stem.is_empty()).for_each(|stem| poller.rung(stem));
         }
     }
 }

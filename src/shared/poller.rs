@@ -110,7 +110,7 @@ impl Poller {
     }
 
     fn run(self: &Arc<Self>) {
-        let mut known = KnownQueues::default();
+        let (mut known, mut last) = (KnownQueues::default(), None);
         let mut idle_since = Instant::now();
         let mut fails = false;
         let mut state = self.state.lock();
@@ -122,7 +122,7 @@ impl Poller {
             let next = MutexGuard::unlocked(&mut state, || {
                 let plan = Plan::new(queues, self.phase, now);
                 if plan.next.is_some_and(|next| next <= now) {
-                    fails = self.look(&plan.due, &mut known, fails);
+                    fails = self.look(&plan.due, &mut known, &mut last, fails);
                     return Some(now);
                 }
                 plan.next
@@ -206,13 +206,21 @@ impl Plan {
 }
 
 impl Poller {
-    /// Looks at the queues; returns whether it failed.
-    fn look(self: &Arc<Self>, due: &[PlannedLook], known: &mut KnownQueues, failed: bool) -> bool {
+    /// Looks at the queues; returns whether it failed. It asks on the connections that it asked on `last`, if it can: they know the
+    /// looks.
+    fn look(
+        self: &Arc<Self>,
+        due: &[PlannedLook],
+        known: &mut KnownQueues,
+        last: &mut Option<Weak<dyn AsksDue>>,
+        failed: bool,
+    ) -> bool {
         let asked: Vec<_> = due.iter().map(|look| look.asked.clone()).collect();
         let wakes: Vec<_> = due.iter().map(|look| look.of.polls.all_wakes()).collect();
-        // The first that can: its connection knows the looks.
-        let handles = due.iter().flat_map(|look| &look.handles).filter_map(Weak::upgrade);
-        let answers = match handles.into_iter().find(|handle| handle.has_room()) {
+        let handles = last.iter().chain(due.iter().flat_map(|look| &look.handles)).filter_map(Weak::upgrade);
+        let handle = handles.into_iter().find(|handle| handle.has_room());
+        *last = handle.as_ref().map(Arc::downgrade).or_else(|| last.take());
+        let answers = match handle {
             // All connections are at work, or closed.
             None => Ok(Vec::new()),
             Some(handle) => {
