@@ -294,9 +294,7 @@ namespace Readpast
 
         internal static long Milliseconds(TimeSpan time)
         {
-            // Part of a millisecond counts as a whole one: a short wait is not none.
-            long rest = time.Ticks % TimeSpan.TicksPerMillisecond;
-            return (time.Ticks / TimeSpan.TicksPerMillisecond) + (rest > 0 ? 1 : 0);
+            return global::Readpast.Milliseconds.Of(time);
         }
 
         /// <summary>A time that may be left out, as the library takes it: it would take -1 ms for none.</summary>
