@@ -50,14 +50,13 @@ public sealed class HostedQueue : IAsyncDisposable
     /// <param name="item">The item.</param>
     /// <param name="cancellation">Cancels the call before it begins.</param>
     /// <returns>Its key, or that it was there already.</returns>
-    public Task<Receipt> EnqueueAsync(NewItem item, CancellationToken cancellation = default)
+    public async Task<Receipt> EnqueueAsync(NewItem item, CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(item);
-        return ReadpastTelemetry.Send(Name, new[] { item }, async items =>
-        {
-            Queue queue = await OpenAsync(cancellation).ConfigureAwait(false);
-            return await queue.EnqueueAsync(items[0], cancellation).ConfigureAwait(false);
-        });
+        Queue queue = await OpenAsync(cancellation).ConfigureAwait(false);
+        return await ReadpastTelemetry.Send(
+            queue, new[] { item }, items => queue.EnqueueAsync(items[0], cancellation), receipt => receipt.Key)
+            .ConfigureAwait(false);
     }
 
     /// <summary>Enqueues items, with the activity under way as their trace.</summary>
@@ -65,15 +64,15 @@ public sealed class HostedQueue : IAsyncDisposable
     /// <param name="operation">An identity for the call, by which a repetition is recognized, or null.</param>
     /// <param name="cancellation">Cancels the call before it begins.</param>
     /// <returns>A receipt for each item.</returns>
-    public Task<Answers<Receipt>> EnqueueAsync(
+    public async Task<Answers<Receipt>> EnqueueAsync(
         IEnumerable<NewItem> items, string? operation = null, CancellationToken cancellation = default)
     {
         ArgumentNullException.ThrowIfNull(items);
-        return ReadpastTelemetry.Send(Name, items.ToArray(), async all =>
-        {
-            Queue queue = await OpenAsync(cancellation).ConfigureAwait(false);
-            return await queue.EnqueueAsync(all, operation, cancellation).ConfigureAwait(false);
-        });
+        NewItem[] copied = items.ToArray();
+        Queue queue = await OpenAsync(cancellation).ConfigureAwait(false);
+        return await ReadpastTelemetry.Send(
+            queue, copied, all => queue.EnqueueAsync(all, operation, cancellation), receipts => receipts[0].Key)
+            .ConfigureAwait(false);
     }
 
     /// <summary>

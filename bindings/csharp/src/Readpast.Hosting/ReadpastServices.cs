@@ -7,6 +7,7 @@ using Microsoft.Extensions.Diagnostics.HealthChecks;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
+using Readpast;
 using Readpast.Hosting;
 
 namespace Microsoft.Extensions.DependencyInjection;
@@ -65,6 +66,7 @@ public static class ReadpastServices
                 options => !string.IsNullOrWhiteSpace(options.Connection),
                 $"the queue {queue} has no connection string: AddReadpast(o => o.Connection = …)")
             .ValidateOnStart();
+        services.TryAddSingleton<IQueueWaker, HostWaker>();
         services.AddKeyedSingleton(queue, (provider, _) => new HostedQueue(
             queue, provider.GetRequiredService<IOptionsMonitor<ReadpastOptions>>().Get(queue).ToQueueOptions(),
             provider.GetRequiredService<ILoggerFactory>()));

@@ -2,6 +2,7 @@ using System;
 using System.Collections.Generic;
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
+using System.Text.Json;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -31,25 +32,33 @@ public static class ReadpastTelemetry
     private static readonly Histogram<double> Handled = Meter.CreateHistogram<double>(
         "messaging.process.duration", "s", "How long a handler took.");
 
-    internal static async Task<T> Send<T>(string queue, NewItem[] items, Func<NewItem[], Task<T>> call)
+    internal static async Task<T> Send<T>(
+        Queue queue, NewItem[] items, Func<NewItem[], Task<T>> call, Func<T, string> key)
     {
-        using Activity? activity = Source.StartActivity("send " + queue, ActivityKind.Producer);
+        using Activity? activity = queue.IsTraced
+            ? Source.StartActivity("send " + queue.Name, ActivityKind.Producer)
+            : null;
         Describe(activity, queue, "send");
-        if (items.Length > 1)
+        if (items.Length != 1)
         {
             activity?.SetTag("messaging.batch.message_count", items.Length);
         }
-        TagList tags = Tags(queue, "send");
+        TagList tags = Tags(queue.Name, "send");
         long since = Stopwatch.GetTimestamp();
         try
         {
             T result = await call(InTrace(items)).ConfigureAwait(false);
             Sent.Add(items.Length, tags);
+            if (items.Length == 1)
+            {
+                activity?.SetTag("messaging.message.id", key(result));
+            }
             return result;
         }
         catch (Exception exception)
         {
-            Fail(activity, ref tags, exception.GetType().FullName!, exception.Message);
+            // Its text may quote what the items hold.
+            Fail(activity, ref tags, exception.GetType().FullName!);
             throw;
         }
         finally
@@ -59,28 +68,38 @@ public static class ReadpastTelemetry
     }
 
     internal static async Task<Settlement?> Process(
-        string queue, Item item, ItemDelegate handler, CancellationToken cancellation)
+        Queue queue, Item item, ItemDelegate handler, CancellationToken cancellation)
     {
-        ActivityContext.TryParse(item.TraceParent, item.TraceState, true, out ActivityContext parent);
-        using Activity? activity = Source.StartActivity("process " + queue, ActivityKind.Consumer, parent);
-        Describe(activity, queue, "process");
-        activity?.SetTag("messaging.message.id", item.Key);
-        activity?.SetTag("readpast.attempt", item.Attempt);
-        TagList tags = Tags(queue, "process");
+        using Activity? activity = queue.IsTraced ? Begin(queue, item) : null;
+        TagList tags = Tags(queue.Name, "process");
         Consumed.Add(1, tags);
         long since = Stopwatch.GetTimestamp();
         try
         {
             Settlement? settlement = await handler(item, cancellation).ConfigureAwait(false);
-            if (settlement?.Action is SettlementAction.Fail or SettlementAction.Retry)
+            if (settlement != null)
             {
-                Fail(activity, ref tags, settlement.Action.ToString(), settlement.Error);
+                string action = JsonNamingPolicy.SnakeCaseLower.ConvertName(settlement.Action.ToString());
+                activity?.SetTag("messaging.readpast.settlement", action);
+                if (settlement.Action is SettlementAction.Fail or SettlementAction.Retry)
+                {
+                    Fail(activity, ref tags, action);
+                }
             }
             return settlement;
         }
+        catch (OperationCanceledException) when (cancellation.IsCancellationRequested)
+        {
+            // The item is given back, which is no failure of the handler's.
+            throw;
+        }
         catch (Exception exception)
         {
-            Fail(activity, ref tags, exception.GetType().FullName!, exception.Message);
+            if (exception is not QueueException)
+            {
+                activity?.AddException(exception);
+            }
+            Fail(activity, ref tags, exception.GetType().FullName!);
             throw;
         }
         finally
@@ -89,21 +108,33 @@ public static class ReadpastTelemetry
         }
     }
 
+    private static Activity? Begin(Queue queue, Item item)
+    {
+        bool isOfTrace = ActivityContext.TryParse(item.TraceParent, item.TraceState, true, out ActivityContext parent);
+        ActivityLink[] links = isOfTrace ? [new ActivityLink(parent)] : [];
+        Activity? activity = Source.StartActivity("process " + queue.Name, ActivityKind.Consumer, parent, null, links);
+        Describe(activity, queue, "process");
+        activity?.SetTag("messaging.message.id", item.Key);
+        activity?.SetTag("messaging.readpast.message.delivery_attempt", item.Attempt);
+        return activity;
+    }
+
     private static NewItem[] InTrace(NewItem[] items)
     {
         Activity? current = Activity.Current?.IdFormat == ActivityIdFormat.W3C ? Activity.Current : null;
         return current == null ? items : Array.ConvertAll(items, item => item.InTraceOf(current));
     }
 
-    private static void Describe(Activity? activity, string queue, string operation)
+    private static void Describe(Activity? activity, Queue queue, string operation)
     {
         if (activity != null)
         {
-            foreach (KeyValuePair<string, object?> tag in Tags(queue, operation))
+            foreach (KeyValuePair<string, object?> tag in Tags(queue.Name, operation))
             {
                 activity.SetTag(tag.Key, tag.Value);
             }
             activity.SetTag("messaging.operation.type", operation);
+            activity.SetTag("messaging.client.id", queue.Worker);
         }
     }
 
@@ -117,10 +148,10 @@ public static class ReadpastTelemetry
         };
     }
 
-    private static void Fail(Activity? activity, ref TagList tags, string type, string? why)
+    private static void Fail(Activity? activity, ref TagList tags, string type)
     {
         tags.Add("error.type", type);
         activity?.SetTag("error.type", type);
-        activity?.SetStatus(ActivityStatusCode.Error, why);
+        activity?.SetStatus(ActivityStatusCode.Error);
     }
 }

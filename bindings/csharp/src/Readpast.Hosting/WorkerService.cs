@@ -33,6 +33,8 @@ internal sealed class WorkerService : IHostedService
         logger = services.GetRequiredService<ILoggerFactory>().CreateLogger("Readpast." + handling.Queue);
     }
 
+    internal string QueueName => queue.Name;
+
     public Task StartAsync(CancellationToken cancellationToken)
     {
         run = Task.Run(RunAsync, CancellationToken.None);
@@ -94,13 +96,14 @@ internal sealed class WorkerService : IHostedService
         }
     }
 
-    private async Task<Settlement?> Handle(Item item, CancellationToken cancellation)
+    internal async Task<Settlement?> Handle(Item item, CancellationToken cancellation)
     {
+        Queue opened = await queue.OpenAsync(CancellationToken.None).ConfigureAwait(false);
         AsyncServiceScope scope = scopes.CreateAsyncScope();
         await using (scope.ConfigureAwait(false))
         {
             return await ReadpastTelemetry.Process(
-                queue.Name, item, (handled, token) => handling.Handle(scope.ServiceProvider, handled, token),
+                opened, item, (handled, token) => handling.Handle(scope.ServiceProvider, handled, token),
                 cancellation).ConfigureAwait(false);
         }
     }
