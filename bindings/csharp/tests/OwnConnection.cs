@@ -13,6 +13,20 @@ namespace Readpast.Tests
             get { return Odbc().TryGetValue("driver", out object driver) && ((string)driver).Contains("SQL Server"); }
         }
 
+        /// <summary>Whether SQL Server is a stand-in, which keeps the escapes of JSON as they are.</summary>
+        internal static bool IsStandIn
+        {
+            get
+            {
+                using (DbConnection connection = Open())
+                using (DbCommand command = connection.CreateCommand())
+                {
+                    command.CommandText = IsSqlServer ? "SELECT @@VERSION" : "SELECT ''";
+                    return ((string)command.ExecuteScalar()).Contains("Babelfish");
+                }
+            }
+        }
+
         internal static string Text
         {
             get

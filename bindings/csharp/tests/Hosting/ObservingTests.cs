@@ -46,6 +46,32 @@ public class ObservingTests
         Assert.Equal("System.InvalidOperationException", process[0].GetTagItem("error.type"));
         Assert.Equal("readpast", process[1].GetTagItem("messaging.system"));
         Assert.Equal(name, process[1].GetTagItem("messaging.destination.name"));
+        Assert.Equal(new object[] { 1, 2 }, process.Select(
+            each => each.GetTagItem("messaging.readpast.message.delivery_attempt")));
+        Assert.Equal(send.GetTagItem("messaging.message.id"), process[0].GetTagItem("messaging.message.id"));
+        Assert.Single(process[0].Events, each => each.Name == "exception");
+    }
+
+    [Fact]
+    public async Task AQueueWithoutTraceHasNoActivities()
+    {
+        string name = TestQueue.Install();
+        var begun = new ConcurrentQueue<string>();
+        using var listener = new ActivityListener
+        {
+            ShouldListenTo = source => source.Name == ReadpastTelemetry.Name,
+            Sample = (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllDataAndRecorded,
+            ActivityStarted = activity => begun.Enqueue(activity.OperationName),
+        };
+        ActivitySource.AddActivityListener(listener);
+        using IHost host = TestHost.Build(services => services.AddReadpastWorker<Doing>(name));
+        await host.StartAsync();
+        HostedQueue queue = TestHost.QueueOf(host, name);
+        await queue.EnqueueAsync(TestQueue.With("Payload", "x"));
+        Queue opened = await queue.OpenAsync();
+        Until.True(() => opened.Stats().Completed == 1);
+        await host.StopAsync();
+        Assert.DoesNotContain(begun, operation => operation.EndsWith(name, StringComparison.Ordinal));
     }
 
     [Fact]
