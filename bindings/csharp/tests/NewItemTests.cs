@@ -70,6 +70,10 @@ namespace Readpast.Tests
             Assert.Throws<ArgumentException>(() => TestQueue.With("x", double.NaN));
             Assert.Throws<ArgumentException>(() => TestQueue.With("x", float.NegativeInfinity));
             Assert.Throws<ArgumentNullException>(() => new NewItem(null));
+            foreach (string more in new[] { "1, \"Other\": 2", "1}", "{\"a\": 1", "\"a", "", "[1}" })
+            {
+                Assert.Throws<ArgumentException>(() => new RawJson(more));
+            }
             var cycle = new Dictionary<string, object>();
             cycle["again"] = cycle;
             Assert.Throws<ArgumentException>(() => TestQueue.With("x", cycle));

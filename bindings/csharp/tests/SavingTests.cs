@@ -106,9 +106,32 @@ public sealed class SavingTests : IDisposable
             shop.Enqueue(place, TestQueue.With("Payload", "kept"));
             await shop.SaveChangesAsync();
             Assert.Equal(0, queue.Stats().Pending);
+            shop.Enqueue(place, TestQueue.With("Payload", "late"));
+            Assert.Empty(woken);
             await kept.CommitAsync();
         }
-        Assert.Equal(new[] { "kept" }, TestQueue.Column(queue, "Payload"));
+        Assert.Equal(new[] { "kept", "late" }, TestQueue.Column(queue, "Payload"));
+        Assert.Equal(new[] { queue.Name }, woken);
+    }
+
+    [Fact]
+    public async Task ATransactionThatIsCommittedWithoutEfCoreHasItsItems()
+    {
+        await using Shop shop = Open();
+        await shop.Database.OpenConnectionAsync();
+        DbConnection connection = shop.Database.GetDbConnection();
+        await using (DbTransaction transaction = await connection.BeginTransactionAsync())
+        {
+            await shop.Database.UseTransactionAsync(transaction);
+            shop.Add(new Sale { Id = 1 });
+            shop.Enqueue(place, TestQueue.With("Payload", "raw"));
+            await shop.SaveChangesAsync();
+            await transaction.CommitAsync();
+            await shop.Database.UseTransactionAsync(null);
+        }
+        Assert.Equal(new[] { "raw" }, TestQueue.Column(queue, "Payload"));
+        await shop.SaveChangesAsync();
+        Assert.Single(TestQueue.Column(queue, "Payload"));
     }
 
     [Fact]

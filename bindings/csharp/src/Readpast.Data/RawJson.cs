@@ -11,9 +11,15 @@ namespace Readpast
 
         /// <summary>A document.</summary>
         /// <param name="text">Its text.</param>
+        /// <exception cref="ArgumentException">It is more than one value, or less.</exception>
         public RawJson(string text)
         {
             this.text = text ?? throw new ArgumentNullException(nameof(text));
+            if (!JsonShape.IsValue(text))
+            {
+                // It would go on as other columns.
+                throw new ArgumentException("it is not one JSON value", nameof(text));
+            }
         }
 
         /// <summary>The text.</summary>

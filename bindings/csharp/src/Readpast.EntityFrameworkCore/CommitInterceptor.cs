@@ -65,7 +65,7 @@ internal sealed class CommitInterceptor(Action<string>? wake) : DbTransactionInt
     private void Wake(DbContext? context)
     {
         PendingItems? pending = context == null ? null : PendingItems.Find(context);
-        if (pending == null || pending.IsEmpty)
+        if (pending == null)
         {
             return;
         }

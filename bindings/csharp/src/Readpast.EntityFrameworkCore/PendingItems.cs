@@ -12,6 +12,7 @@ namespace Readpast.EntityFrameworkCore;
 internal sealed class PendingItems : IResettableService
 {
     private readonly List<Pending> items = new();
+    private readonly HashSet<string> written = new();
 
     /// <summary>The calls of a commit whose answer may have been lost: made again with the same identities.</summary>
     private List<PendingCall>? calls;
@@ -43,7 +44,10 @@ internal sealed class PendingItems : IResettableService
     /// </summary>
     internal IReadOnlyList<PendingCall> CallsFor(Guid transaction, bool isRepeated)
     {
-        items.RemoveAll(item => item.Transaction != null && item.Transaction != transaction);
+        if (items.RemoveAll(item => item.Transaction != null && item.Transaction != transaction) > 0)
+        {
+            calls = null;
+        }
         calls ??= items.GroupBy(item => item.Queue.ToString())
             .SelectMany(group => group.Chunk(1000))
             .Select(chunk => new PendingCall(
@@ -52,17 +56,27 @@ internal sealed class PendingItems : IResettableService
         return calls;
     }
 
-    /// <summary>They are committed; the queues that they went to.</summary>
+    /// <summary>They are in a transaction, and are not to be enqueued again.</summary>
+    internal void Written()
+    {
+        written.UnionWith(items.Select(item => item.Queue.Name));
+        items.Clear();
+        calls = null;
+    }
+
+    /// <summary>The queues that items went to with a transaction that has committed.</summary>
     internal IReadOnlyCollection<string> Committed()
     {
-        var queues = items.Select(item => item.Queue.Name).ToHashSet();
-        ResetState();
+        Written();
+        string[] queues = written.ToArray();
+        written.Clear();
         return queues;
     }
 
     public void ResetState()
     {
         items.Clear();
+        written.Clear();
         calls = null;
     }
 

@@ -24,8 +24,8 @@ public static class ReadpastDbContext
     }
 
     /// <summary>
-    /// Enqueues an item with the next commit: that of <c>SaveChanges</c>, or of the transaction that the program has
-    /// begun. Rolled back, or forgotten, it was never there.
+    /// Enqueues an item with the next <c>SaveChanges</c>, in its transaction or in that which the program has begun.
+    /// Rolled back, it was never there.
     /// </summary>
     /// <param name="context">A context whose options have <see cref="UseReadpast"/>.</param>
     /// <param name="queue">The queue; its name will do.</param>

@@ -1,4 +1,5 @@
 using System;
+using System.Data.Common;
 using System.Threading;
 using System.Threading.Tasks;
 using System.Transactions;
@@ -8,7 +9,10 @@ using Microsoft.EntityFrameworkCore.Storage;
 
 namespace Readpast.EntityFrameworkCore;
 
-/// <summary>Sees to it that SaveChanges has a transaction where items are pending.</summary>
+/// <summary>
+/// Sees to it that SaveChanges has a transaction where items are pending. In one of the program's own they go at once:
+/// it may commit without EF Core.
+/// </summary>
 internal sealed class SavingInterceptor : SaveChangesInterceptor
 {
     public override InterceptionResult<int> SavingChanges(DbContextEventData eventData, InterceptionResult<int> result)
@@ -43,15 +47,36 @@ internal sealed class SavingInterceptor : SaveChangesInterceptor
 
     public override int SavedChanges(SaveChangesCompletedEventData eventData, int result)
     {
-        Restore(eventData.Context!);
+        DbContext context = eventData.Context!;
+        Restore(context);
+        if (context.Database.CurrentTransaction is IDbContextTransaction current && !PendingItems.Of(context).IsEmpty)
+        {
+            DbTransaction transaction = current.GetDbTransaction();
+            foreach (PendingCall call in PendingItems.Of(context).CallsFor(current.TransactionId, false))
+            {
+                transaction.Connection!.Enqueue(call.Queue, call.Items, transaction);
+            }
+            PendingItems.Of(context).Written();
+        }
         return result;
     }
 
-    public override ValueTask<int> SavedChangesAsync(
+    public override async ValueTask<int> SavedChangesAsync(
         SaveChangesCompletedEventData eventData, int result, CancellationToken cancellationToken = default)
     {
-        Restore(eventData.Context!);
-        return ValueTask.FromResult(result);
+        DbContext context = eventData.Context!;
+        Restore(context);
+        if (context.Database.CurrentTransaction is IDbContextTransaction current && !PendingItems.Of(context).IsEmpty)
+        {
+            DbTransaction transaction = current.GetDbTransaction();
+            foreach (PendingCall call in PendingItems.Of(context).CallsFor(current.TransactionId, false))
+            {
+                await transaction.Connection!.EnqueueAsync(
+                    call.Queue, call.Items, transaction, null, cancellationToken).ConfigureAwait(false);
+            }
+            PendingItems.Of(context).Written();
+        }
+        return result;
     }
 
     public override void SaveChangesFailed(DbContextErrorEventData eventData)

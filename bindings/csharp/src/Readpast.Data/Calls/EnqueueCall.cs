@@ -57,7 +57,7 @@ namespace Readpast
             return command;
         }
 
-        private static Receipt ReceiptOf(DbDataReader row)
+        internal static Receipt ReceiptOf(DbDataReader row)
         {
             return new Receipt(
                 row.Text(AnswerColumns.Key), row.Text(AnswerColumns.Token), AnswerColumns.Status(row));

@@ -40,9 +40,15 @@ namespace Readpast
             {
                 command.Add("ScheduledFor", DbType.DateTime2, due.UtcDateTime);
             }
-            var receipts = await call.Read(command, row => new Receipt(row.Text(0), row.Text(1), Status.Ok))
-                .ConfigureAwait(false);
-            return receipts.Single();
+            return (await call.Read(command, ReceiptOf).ConfigureAwait(false)).Single();
+        }
+
+        /// <summary>Key and token; a queue that has changed meanwhile may answer as the procedure for many.</summary>
+        private static Receipt ReceiptOf(DbDataReader row)
+        {
+            return row.GetName(0) == "Answer"
+                ? EnqueueCall.ReceiptOf(row)
+                : new Receipt(row.Text(0), row.Text(1), Status.Ok);
         }
 
         private static bool Knows(QueueDescription description, NewItem item)

@@ -67,7 +67,7 @@ namespace Readpast
             return catalog.Queues?.GetValueOrDefault(call.Queue.Name);
         }
 
-        /// <summary>Who was granted procedures one by one may lack this one, and an error would end his work.</summary>
+        /// <summary>A caller with rights one by one may lack this one, and an error would end its work.</summary>
         private static async Task<Dictionary<string, QueueDescription>?> Read(DbCall call)
         {
             DbCommand command;
