@@ -194,8 +194,8 @@ namespace Readpast
         /// </summary>
         /// <param name="step">Where the work is.</param>
         /// <returns>
-        /// What came of it; with <see cref="Status.Ok"/>, <see cref="Token"/> is the new one. The token of a worker's
-        /// item stays, since the worker keeps the newest for itself.
+        /// What came of it; with <see cref="Status.Ok"/>, <see cref="ClaimedItem.Token"/> is the new one. The token of
+        /// a worker's item stays, since the worker keeps the newest for itself.
         /// </returns>
         public Outcome RecordStep(string step)
         {
