@@ -16,13 +16,17 @@ fail() {
 
 echo '-- the package'
 package/pack.sh "$dir/packed"
-version=$(sed -n 's|.*<Version>\(.*\)</Version>.*|\1|p' src/Readpast/Readpast.csproj)
+version=$(sed -n 's|.*<Version>\(.*\)</Version>.*|\1|p' src/Directory.Build.props)
 unzip -q "$dir/packed/Readpast.$version.nupkg" -d "$dir/package"
 for part in Readpast.nuspec README.md LICENSE {lib/net10.0,lib/netstandard2.0}/Readpast.{dll,xml} \
-    runtimes/linux-x64/native/libreadpast.so; do
+    runtimes/linux-x64/native/libreadpast.so buildTransitive/Readpast.targets; do
     [ -s "$dir/package/$part" ] || fail "the package lacks $part"
 done
-[ -s "$dir/packed/Readpast.$version.snupkg" ] || fail 'there is no package of symbols'
+for project in src/*/PublicAPI; do
+    project=$(basename "$(dirname "$project")")
+    [ -s "$dir/packed/$project.$version.nupkg" ] || fail "there is no package $project"
+    [ -s "$dir/packed/$project.$version.snupkg" ] || fail "there is no package of symbols of $project"
+done
 
 # Another restore may have kept a package of this version.
 export NUGET_PACKAGES=$dir/packages
@@ -49,6 +53,21 @@ for source in examples/minimal_worker.cs package/Enqueue.cs; do
 done
 cd "$dir"
 
+mkdir Hosted
+cp "$OLDPWD/package/Hosted.cs" Hosted/
+cat >Hosted/Hosted.csproj <<PROJECT
+<Project Sdk="Microsoft.NET.Sdk">
+  <PropertyGroup>
+    <Nullable>enable</Nullable>
+  </PropertyGroup>
+  <ItemGroup>
+    <PackageReference Include="Readpast.Hosting" Version="$version" />
+    <PackageReference Include="Microsoft.Extensions.Hosting" Version="10.0.15" />
+    <PackageReference Include="Npgsql" Version="10.0.3" />
+  </ItemGroup>
+</Project>
+PROJECT
+
 # works COMMAND...: the worker, begun so, does what is enqueued
 works() {
     local done_lines
@@ -66,6 +85,16 @@ works dotnet minimal_worker/app/minimal_worker.dll
 echo '-- the minimal worker, compiled ahead of time'
 dotnet publish minimal_worker --nologo --verbosity quiet --runtime linux-x64 --output ahead -p:PublishAot=true
 works ahead/minimal_worker
+
+echo '-- a host with a producer of its own, compiled ahead of time'
+dotnet publish Hosted --nologo --verbosity quiet --runtime linux-x64 --output hosted -p:PublishAot=true
+done_lines=$(hosted/Hosted 5 | grep --count '^handled customer-') || true
+[ "$done_lines" -eq 5 ] || fail "the host did $done_lines items of 5"
+
+echo '-- a platform without a library is warned of'
+said=$(dotnet build Enqueue --nologo --verbosity quiet --runtime linux-musl-x64 --no-self-contained \
+    -p:UseAppHost=false 2>&1) || true
+[[ $said == *RP0002*linux-musl-x64* ]] || fail "the build said: $said"
 
 echo '-- what is missing is named'
 # says TEXT: the worker fails, and says TEXT and nothing of a crash

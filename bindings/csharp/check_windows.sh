@@ -18,7 +18,7 @@ fail() {
 app=$PWD/build/windows
 rm -rf "$app"
 package/pack.sh "$app/package"
-unzip -q "$app"/package/Readpast.*.nupkg -d "$app/package"
+unzip -q "$app"/package/Readpast.[0-9]*.nupkg -d "$app/package"
 for project in tests/Readpast.Tests examples/minimal_worker package/Enqueue; do
     dotnet publish "$project.csproj" --nologo --verbosity quiet --configuration Release --runtime win-x64 --self-contained \
         --output "$app"

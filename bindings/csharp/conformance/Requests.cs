@@ -65,7 +65,7 @@ namespace Conformance
                 Type = item.Text("type"),
                 Step = item.Text("step"),
                 Delay = item.Milliseconds("delay_ms"),
-                Due = item.Text("due"),
+                DueText = item.Text("due"),
                 ColumnsJson = item.Json("columns"),
                 TraceParent = item.Text("traceparent"),
                 TraceState = item.Text("tracestate"),
@@ -81,7 +81,7 @@ namespace Conformance
                 Response = item.Text("response"),
                 Error = item.Text("error"),
                 Delay = item.Milliseconds("delay_ms"),
-                Due = item.Text("due"),
+                DueText = item.Text("due"),
                 SetJson = item.Json("set"),
             };
         }

@@ -84,7 +84,7 @@ namespace Conformance
                     settlement.Step = play.Text("step");
                     settlement.Response = Spoilt(play, "response");
                     settlement.Error = Spoilt(play, "error");
-                    settlement.Due = play.Text("due");
+                    settlement.DueText = play.Text("due");
                     settlement.Delay = play.Milliseconds("delay_ms");
                     settlement.SetJson = play.Json("set");
                     return settlement;

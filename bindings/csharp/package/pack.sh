@@ -5,4 +5,6 @@
 set -euo pipefail
 into=$(realpath -m "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-dotnet pack src/Readpast/Readpast.csproj --nologo --configuration Release --output "$into" --verbosity quiet
+for project in Readpast.Data Readpast Readpast.Hosting Readpast.EntityFrameworkCore Readpast.Testing; do
+    dotnet pack "src/$project/$project.csproj" --nologo --configuration Release --output "$into" --verbosity quiet
+done

@@ -45,7 +45,7 @@ namespace Readpast.Tests
             foreach (var setting in TestQueue.Options)
             {
                 bool isConnection = setting.Key == "connection";
-                string name = isConnection ? "ConnectionStrings__Readpast" : "Readpast__" + setting.Key;
+                string name = isConnection ? "Readpast__Connection" : "Readpast__Settings__" + setting.Key;
                 start.Environment[name] = setting.Value;
             }
             // Their work takes a minute, and the host waits for a second.

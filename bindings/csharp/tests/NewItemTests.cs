@@ -1,6 +1,9 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
+using System.Numerics;
+using System.Text.Json;
+using System.Text.Json.Nodes;
 using Xunit;
 
 namespace Readpast.Tests
@@ -30,6 +33,25 @@ namespace Readpast.Tests
             new object[] { new object[] { 1, null, "x" }, "[1,null,\"x\"]" },
             new object[] { new Dictionary<string, object>(), "{}" },
             new object[] { new Dictionary<string, object> { { "a\"", new[] { 1.5m } } }, "{\"a\\\"\":[1.5]}" },
+            new object[] { DayOfWeek.Friday, "5" },
+            new object[] { new DateOnly(2026, 2, 28), "\"2026-02-28\"" },
+            new object[] { new DateTime(2026, 2, 28), "\"2026-02-28\"" },
+            new object[] { new DateTime(2026, 2, 28, 0, 0, 0, DateTimeKind.Utc), "\"2026-02-28T00:00:00.0000000Z\"" },
+            new object[] { new object[] { new DateTime(2026, 2, 28) }, "[\"2026-02-28T00:00:00.0000000Z\"]" },
+            new object[] { new TimeOnly(8, 30, 5), "\"08:30:05\"" },
+            new object[] { new TimeSpan(1, 2, 3, 4), "\"1.02:03:04\"" },
+            new object[] { new Uri("https://example.org/a b"), "\"https://example.org/a b\"" },
+            new object[] { new Version(1, 2, 3), "\"1.2.3\"" },
+            new object[] { BigInteger.Pow(10, 30), "1000000000000000000000000000000" },
+            new object[] { Int128.MaxValue, "170141183460469231731687303715884105727" },
+            new object[] { (Half)1.5, "1.5" },
+            new object[] { new List<byte> { 0, 171 }, "\"AKs=\"" },
+            new object[] { new ArraySegment<byte>(new byte[] { 9, 0, 171 }, 1, 2), "\"AKs=\"" },
+            new object[] { new ReadOnlyMemory<byte>(new byte[] { 0, 171 }), "\"AKs=\"" },
+            new object[] { new Dictionary<string, int> { { "a", 1 } }, "{\"a\":1}" },
+            new object[] { JsonDocument.Parse("{ \"a\": 1.10 }").RootElement, "{ \"a\": 1.10 }" },
+            new object[] { JsonNode.Parse("[1]"), "[1]" },
+            new object[] { new RawJson("[ 1.0 ]"), "[ 1.0 ]" },
         };
 
         [Theory]
@@ -42,13 +64,53 @@ namespace Readpast.Tests
         [Fact]
         public void InvalidValuesAreRefused()
         {
-            Assert.Throws<ArgumentException>(() => TestQueue.With("x", new object()));
+            var named = Assert.Throws<ArgumentException>(() => TestQueue.With("Doc", new[] { new object() }));
+            Assert.StartsWith("column \"Doc\": values of type System.Object", named.Message);
+            Assert.Throws<ArgumentException>(() => TestQueue.With("x", new Dictionary<int, int> { { 1, 1 } }));
             Assert.Throws<ArgumentException>(() => TestQueue.With("x", double.NaN));
             Assert.Throws<ArgumentException>(() => TestQueue.With("x", float.NegativeInfinity));
             Assert.Throws<ArgumentNullException>(() => new NewItem(null));
+            foreach (string more in new[] { "1, \"Other\": 2", "1}", "{\"a\": 1", "\"a", "", "[1}" })
+            {
+                Assert.Throws<ArgumentException>(() => new RawJson(more));
+            }
             var cycle = new Dictionary<string, object>();
             cycle["again"] = cycle;
             Assert.Throws<ArgumentException>(() => TestQueue.With("x", cycle));
+        }
+
+        [Fact]
+        public void TimesAreGivenAndReadAsTimes()
+        {
+            var due = new DateTimeOffset(2026, 2, 28, 8, 30, 0, TimeSpan.FromHours(2));
+            Assert.Equal(due, new NewItem { Due = due }.Due);
+            Assert.Equal(due, new Settlement("k", "t", 1, SettlementAction.Retry) { Due = due }.Due);
+            Assert.Null(new NewItem { Due = null }.Due);
+        }
+
+        [Fact]
+        public void ADateThatWasReadIsWrittenAgain()
+        {
+            using (Queue queue = TestQueue.Open())
+            {
+                queue.Enqueue(TestQueue.With("Day", new DateOnly(2026, 2, 28)));
+                queue.Enqueue(TestQueue.With("At", new DateTime(2026, 2, 28)));
+                using (Batch batch = queue.Claim(2))
+                {
+                    queue.Enqueue(TestQueue.With("Day", batch[0]["Day"]));
+                    queue.Enqueue(TestQueue.With("At", batch[1]["At"]));
+                }
+                Assert.Equal(new[] { "2026-02-28", null, "2026-02-28", null }, TestQueue.Column(queue, "Day"));
+            }
+        }
+
+        [Fact]
+        public void LeasesAndItemsAreEqualByTheirParts()
+        {
+            Assert.Equal(new Lease("a", 1), new Lease("a", 1));
+            Assert.True(new Lease("a", 1) != new Lease("a", 2));
+            Assert.True(new ItemRef("a", "t") == new ItemRef("a", "t"));
+            Assert.NotEqual(new ItemRef("a").GetHashCode(), new ItemRef("b").GetHashCode());
         }
 
         [Fact]

@@ -38,7 +38,10 @@ namespace Readpast.Tests
             start.EnvironmentVariables["PGPORT"] = (string)connection["Port"];
             start.EnvironmentVariables["PGDATABASE"] = (string)connection["Database"];
             start.EnvironmentVariables["PGUSER"] = (string)connection["Uid"];
-            start.EnvironmentVariables["PGPASSWORD"] = (string)connection["Pwd"];
+            if (connection.TryGetValue("Pwd", out object password))
+            {
+                start.EnvironmentVariables["PGPASSWORD"] = (string)password;
+            }
             return new Psql(Process.Start(start));
         }
 

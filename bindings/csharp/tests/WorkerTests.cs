@@ -204,6 +204,23 @@ namespace Readpast.Tests
         }
 
         [Fact]
+        public void BatchesOfAWorkerShareTheirColumns()
+        {
+            using (Queue queue = TestQueue.Open())
+            {
+                TestQueue.Enqueue(queue, "a", "b", "c");
+                var columns = new List<IReadOnlyList<Column>>();
+                var read = new List<string>();
+                var worker = new QueueWorker(queue, item => read.Add(item.GetString("Payload"))) { UntilEmpty = true };
+                worker.Claimed += items => columns.Add(((Batch)items).Columns);
+                worker.Run();
+                Assert.Equal(new[] { "a", "b", "c" }, read);
+                Assert.All(columns, each => Assert.Same(columns[0], each));
+                Assert.Equal(3, columns.Count);
+            }
+        }
+
+        [Fact]
         public void AFailureThatNobodyMendsEndsTheRun()
         {
             var worker = new QueueWorker(queue, item => { }) { Threads = 2, BatchSize = 5000 };

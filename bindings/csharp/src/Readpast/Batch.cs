@@ -12,12 +12,9 @@ namespace Readpast
     /// </summary>
     public sealed class Batch : IReadOnlyList<Item>, IDisposable
     {
-        private const int Ambiguous = -1;
-
         private readonly BatchHandle handle;
         private readonly Item[] items;
-        private Column[] columns;
-        private Dictionary<string, int> places;
+        private ColumnLayout layout;
 
         internal Batch(Queue queue, Status status, Handle native)
         {
@@ -83,7 +80,12 @@ namespace Readpast
         /// <exception cref="ObjectDisposedException">The batch was disposed of.</exception>
         public IReadOnlyList<Column> Columns
         {
-            get { return columns ?? (columns = ReadColumns()); }
+            get { return Layout.Columns; }
+        }
+
+        private ColumnLayout Layout
+        {
+            get { return layout ?? (layout = ReadLayout()); }
         }
 
         internal Queue Queue { get; }
@@ -129,40 +131,7 @@ namespace Readpast
         /// <summary>The place of a column; case does not matter where only one column fits.</summary>
         internal int PlaceOf(string column)
         {
-            if (column == null)
-            {
-                throw new ArgumentNullException(nameof(column));
-            }
-            if (places == null)
-            {
-                var found = new Dictionary<string, int>(StringComparer.OrdinalIgnoreCase);
-                for (int i = 0; i < Columns.Count; i++)
-                {
-                    found[Columns[i].Name] = found.ContainsKey(Columns[i].Name) ? Ambiguous : i;
-                }
-                places = found;
-            }
-            if (places.TryGetValue(column, out int place))
-            {
-                place = place != Ambiguous ? place : ExactPlaceOf(column);
-                if (place >= 0)
-                {
-                    return place;
-                }
-            }
-            throw new KeyNotFoundException("the items have no column \"" + column + "\"");
-        }
-
-        private int ExactPlaceOf(string column)
-        {
-            for (int i = 0; i < Columns.Count; i++)
-            {
-                if (string.Equals(Columns[i].Name, column, StringComparison.Ordinal))
-                {
-                    return i;
-                }
-            }
-            return -1;
+            return Layout.PlaceOf(column);
         }
 
         private unsafe Item ReadItem(int index)
@@ -176,19 +145,21 @@ namespace Readpast
             }
         }
 
-        private unsafe Column[] ReadColumns()
+        private ColumnLayout ReadLayout()
         {
             using (var use = Borrow())
             {
-                var all = new Column[BatchMethods.readpast_batch_column_count(use.Handle)];
-                for (int i = 0; i < all.Length; i++)
+                ColumnLayout known = Engine?.Layout;
+                if (known != null && known.IsOf(use.Handle))
                 {
-                    var column = new ColumnStruct { StructSize = (UIntPtr)sizeof(ColumnStruct) };
-                    QueueException.Check(
-                        BatchMethods.readpast_batch_column(use.Handle, i, ref column, out Handle error), error);
-                    all[i] = new Column(Utf8.Read(column.Name), (ColumnType)column.Type);
+                    return known;
                 }
-                return all;
+                ColumnLayout read = ColumnLayout.Read(use.Handle);
+                if (Engine != null)
+                {
+                    Engine.Layout = read;
+                }
+                return read;
             }
         }
     }

@@ -38,6 +38,9 @@ namespace Readpast
         /// <summary>The queue it works on.</summary>
         internal Queue Queue { get; }
 
+        /// <summary>The columns of the batch before, which those of the next are likely to be.</summary>
+        internal ColumnLayout Layout { get; set; }
+
         internal bool IsStopping
         {
             get

@@ -10,7 +10,7 @@ namespace Readpast
     /// A claimed item. Any number of threads may read it. Key, token and attempt stay when its batch is disposed of;
     /// columns do not.
     /// </summary>
-    public sealed class Item
+    public sealed class Item : ClaimedItem
     {
         private const string TimestampForm = "yyyy-MM-ddTHH:mm:ss.FFFFFFF";
         private const string DateForm = "yyyy-MM-dd";
@@ -20,24 +20,13 @@ namespace Readpast
         private readonly int index;
 
         internal Item(Batch batch, int index, string key, string token, int attempt)
+            : base(key, token, attempt)
         {
             this.batch = batch;
             this.index = index;
-            Key = key;
-            Token = token;
-            Attempt = attempt;
         }
 
         private delegate T Reader<T>(ref ValueStruct value);
-
-        /// <summary>The primary key, as text.</summary>
-        public string Key { get; }
-
-        /// <summary>The token that the claim, or the newest step, left on the item. A settle must carry it.</summary>
-        public string Token { get; private set; }
-
-        /// <summary>Which attempt this is, counted from 1. A settle must carry it.</summary>
-        public int Attempt { get; }
 
         /// <summary>
         /// Whether a worker's item was found lost: its lease ran out, or an operator took it. Work on it is in vain.
@@ -199,66 +188,14 @@ namespace Readpast
             return new Lease(Key, Attempt);
         }
 
-        /// <summary>To end the claim: done.</summary>
-        /// <param name="response">The response to record; null: none.</param>
-        /// <returns>The settlement.</returns>
-        public Settlement Complete(string response = null)
-        {
-            return new Settlement(Key, Token, Attempt, SettlementAction.Complete) { Response = response };
-        }
-
-        /// <summary>To end the claim: done as far as it could be.</summary>
-        /// <param name="response">The response to record; null: none.</param>
-        /// <returns>The settlement.</returns>
-        public Settlement CompletePartially(string response = null)
-        {
-            return new Settlement(Key, Token, Attempt, SettlementAction.CompletePartially) { Response = response };
-        }
-
-        /// <summary>To end the claim: given up for good.</summary>
-        /// <param name="error">Why.</param>
-        /// <returns>The settlement.</returns>
-        public Settlement Fail(string error)
-        {
-            return new Settlement(Key, Token, Attempt, SettlementAction.Fail) { Error = error };
-        }
-
-        /// <summary>
-        /// To end the claim: this attempt failed, try again when due. The item becomes Failed when its attempts are
-        /// spent.
-        /// </summary>
-        /// <param name="error">Why.</param>
-        /// <param name="delay">When, from now; null: as the queue's backoff says.</param>
-        /// <returns>The settlement.</returns>
-        public Settlement Retry(string error, TimeSpan? delay = null)
-        {
-            return new Settlement(Key, Token, Attempt, SettlementAction.Retry) { Error = error, Delay = delay };
-        }
-
-        /// <summary>To give the item back unworked: it is Pending again, and this attempt does not count.</summary>
-        /// <param name="delay">When it is due again, from now; null: as it was.</param>
-        /// <returns>The settlement.</returns>
-        public Settlement Release(TimeSpan? delay = null)
-        {
-            return new Settlement(Key, Token, Attempt, SettlementAction.Release) { Delay = delay };
-        }
-
-        /// <summary>To end the claim in any way there is.</summary>
-        /// <param name="action">The action.</param>
-        /// <returns>The settlement.</returns>
-        public Settlement Settle(SettlementAction action)
-        {
-            return new Settlement(Key, Token, Attempt, action);
-        }
-
         /// <summary>
         /// Records at once how far the work has come, and keeps the claim; the lease starts anew. A later attempt finds
         /// the step in the item's column.
         /// </summary>
         /// <param name="step">Where the work is.</param>
         /// <returns>
-        /// What came of it; with <see cref="Status.Ok"/>, <see cref="Token"/> is the new one. The token of a worker's
-        /// item stays, since the worker keeps the newest for itself.
+        /// What came of it; with <see cref="Status.Ok"/>, <see cref="ClaimedItem.Token"/> is the new one. The token of
+        /// a worker's item stays, since the worker keeps the newest for itself.
         /// </returns>
         public Outcome RecordStep(string step)
         {

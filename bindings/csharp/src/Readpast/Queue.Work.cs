@@ -43,7 +43,7 @@ namespace Readpast
                     native[i].Type = texts.Text(item.Type, "Type");
                     native[i].Step = texts.Text(item.Step, "Step");
                     native[i].DelayMs = OrNone("Delay", item.Delay);
-                    native[i].Due = texts.Text(item.Due, "Due");
+                    native[i].Due = texts.Text(item.DueText, "Due");
                     native[i].ColumnsJson = texts.Text(item.ColumnsJson, "ColumnsJson");
                     native[i].Traceparent = texts.OfTrace(item.TraceParent);
                     native[i].Tracestate = texts.OfTrace(item.TraceState);

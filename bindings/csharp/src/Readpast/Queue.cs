@@ -205,7 +205,8 @@ namespace Readpast
         /// <summary>
         /// A queue whose Enqueue and Settle work on an ODBC connection of the caller's, inside its transaction. All
         /// else throws with <see cref="Status.NotProvided"/>. The library neither commits nor closes the connection.
-        /// With SqlClient or EF Core call <c>Modify_Queue_Set_utx</c> and <c>Add_Queue_Set_utx</c> (sql/README.md).
+        /// This is for programs that call ODBC themselves: System.Data.Odbc does not give its handle. For SqlClient,
+        /// Npgsql, Dapper and EF Core there are the calls of <see cref="QueueConnection"/>.
         /// </summary>
         /// <param name="connection">The address of its handle (SQLHDBC), which the caller keeps open.</param>
         /// <returns>The handle, to be disposed of.</returns>
@@ -294,9 +295,7 @@ namespace Readpast
 
         internal static long Milliseconds(TimeSpan time)
         {
-            // Part of a millisecond counts as a whole one: a short wait is not none.
-            long rest = time.Ticks % TimeSpan.TicksPerMillisecond;
-            return (time.Ticks / TimeSpan.TicksPerMillisecond) + (rest > 0 ? 1 : 0);
+            return global::Readpast.Milliseconds.Of(time);
         }
 
         /// <summary>A time that may be left out, as the library takes it: it would take -1 ms for none.</summary>

@@ -11,7 +11,7 @@ namespace Readpast
     /// and renews leases on threads of its own, and has the handler called for each.
     /// </summary>
     /// <remarks>
-    /// The handler returns the item's settlement: null is <see cref="Item.Complete"/>. An exception
+    /// The handler returns the item's settlement: null is <see cref="ClaimedItem.Complete"/>. An exception
     /// records its type, message and stack as the item's error, and the item is tried again while attempts are left;
     /// the worker goes on. A lost item is left to its new holder. A value the database cannot
     /// store, such as a response longer than its column, is left out, and the item's error says so. Lost connections

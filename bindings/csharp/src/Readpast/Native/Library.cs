@@ -82,8 +82,8 @@ namespace Readpast.Native
             if (Environment.OSVersion.Platform == PlatformID.Win32NT)
             {
                 return
-                    "libreadpast.dll cannot be loaded. Let it lie beside Readpast.dll, or on the PATH; in the " +
-                    "package it is runtimes/win-x64/native/libreadpast.dll, for 64-bit processes.";
+                    "libreadpast.dll cannot be loaded. Let it lie beside Readpast.dll, or beside the program; in " +
+                    "the package it is runtimes/win-x64/native/libreadpast.dll, for 64-bit processes.";
             }
             if (IsBesideAssembly())
             {

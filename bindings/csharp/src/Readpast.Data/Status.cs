@@ -27,7 +27,7 @@ namespace Readpast
         /// <summary>There is no such item, or column.</summary>
         NotFound = 5,
 
-        /// <summary><see cref="Queue.Interrupt"/> was called, and <see cref="Queue.Resume"/> was not.</summary>
+        /// <summary><c>Queue.Interrupt</c> was called, and <c>Queue.Resume</c> was not.</summary>
         Interrupted = 6,
 
         /// <summary>The same work is in the queue already: nothing was enqueued for it.</summary>

@@ -1,0 +1,128 @@
+using System;
+using System.Collections.Generic;
+using System.Data;
+using System.Data.Common;
+using System.Linq;
+using System.Threading.Tasks;
+
+namespace Readpast
+{
+    /// <summary>
+    /// One item on SQL Server by the procedure for one, which inserts its parameters and reads no JSON: a fifth of the
+    /// time. Only where each value is surely one that its column keeps whole: else the procedure for many looks at the
+    /// item, and says what is wrong with it.
+    /// </summary>
+    internal static class OneItem
+    {
+#if NET
+        private static readonly string[] Taken = { "Type", "ScheduledFor", "Step" };
+
+        internal static async Task<Receipt?> Enqueue(DbCall call, NewItem item)
+        {
+            if (call.IsPostgres || item.Delay != null || (item.Values == null && item.ColumnsJson != null))
+            {
+                return null;
+            }
+            QueueDescription? description = await QueueDescription.Of(call).ConfigureAwait(false);
+            if (description == null || !description.IsPlain || !Knows(description, item))
+            {
+                return null;
+            }
+            DbCommand command = call.Procedure("Add_{0}_utx");
+            if (!Put(command, description, item.Values ?? Array.Empty<KeyValuePair<string, object?>>()))
+            {
+                command.Dispose();
+                return null;
+            }
+            Put(command, "Type", item.Type);
+            Put(command, "Step", item.Step);
+            if (item.Due is DateTimeOffset due)
+            {
+                command.Add("ScheduledFor", DbType.DateTime2, due.UtcDateTime);
+            }
+            return (await call.Read(command, ReceiptOf).ConfigureAwait(false)).Single();
+        }
+
+        /// <summary>Key and token; a queue that has changed meanwhile may answer as the procedure for many.</summary>
+        private static Receipt ReceiptOf(DbDataReader row)
+        {
+            return row.GetName(0) == "Answer"
+                ? EnqueueCall.ReceiptOf(row)
+                : new Receipt(row.Text(0), row.Text(1), Status.Ok);
+        }
+
+        private static bool Knows(QueueDescription description, NewItem item)
+        {
+            bool isOfType = item.Type == null || description.Types.Count == 0 || description.Types.Contains(item.Type);
+            bool isAtStep = item.Step == null || (description.Steps.Count == 0 ? item.Step.Length <= 60 :
+                description.Steps.Contains(item.Step));
+            return isOfType && isAtStep;
+        }
+
+        private static void Put(DbCommand command, string name, string? value)
+        {
+            if (value != null)
+            {
+                command.AddText(name, value, 60);
+            }
+        }
+
+        /// <summary>Whether all values fit surely, and none that must be there is missing.</summary>
+        private static bool Put(
+            DbCommand command, QueueDescription description, KeyValuePair<string, object?>[] values)
+        {
+            int found = 0;
+            foreach (ColumnDescription column in description.Columns)
+            {
+                if (column.HasOwnType || Taken.Contains(column.Name, StringComparer.OrdinalIgnoreCase))
+                {
+                    return false;
+                }
+                int place = Array.FindIndex(values, value => value.Key == column.Name);
+                object? value = place < 0 || values[place].Value is DBNull ? null : values[place].Value;
+                if (value == null && (place >= 0 || !column.HasDefault) && !column.IsNullable)
+                {
+                    return false;
+                }
+                if (place >= 0)
+                {
+                    found++;
+                    if (!Put(command, column, value))
+                    {
+                        return false;
+                    }
+                }
+            }
+            // A name that differs in its case alone, or is given twice, is for the database to judge.
+            return found == values.Length;
+        }
+
+        private static bool Put(DbCommand command, ColumnDescription column, object? value)
+        {
+            DbType? type = value == null ? DbType.String : column.TypeFor(value);
+            if (type == null)
+            {
+                return false;
+            }
+            if (value == null)
+            {
+                // NULL of any type is taken by any parameter but one of bytes.
+                command.Add(column.Name, column.IsBinary ? DbType.Binary : DbType.String, null).Size = -1;
+                return true;
+            }
+            DbParameter parameter = command.Add(
+                column.Name, type.Value, value is DateTimeOffset time ? time.UtcDateTime : value);
+            if (type == DbType.String || type == DbType.Binary)
+            {
+                parameter.Size = -1;
+            }
+            return true;
+        }
+#else
+        internal static Task<Receipt?> Enqueue(DbCall call, NewItem item)
+        {
+            return Task.FromResult<Receipt?>(null);
+        }
+#endif
+    }
+}

@@ -1,0 +1,93 @@
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Threading;
+using System.Threading.Tasks;
+using Microsoft.EntityFrameworkCore;
+using Microsoft.EntityFrameworkCore.Infrastructure;
+
+namespace Readpast.EntityFrameworkCore;
+
+/// <summary>The items of a context that its next commit enqueues.</summary>
+internal sealed class PendingItems : IResettableService
+{
+    private readonly List<Pending> items = new();
+    private readonly HashSet<string> written = new();
+
+    /// <summary>The calls of a commit whose answer may have been lost: made again with the same identities.</summary>
+    private List<PendingCall>? calls;
+
+    /// <summary>How the context was to use transactions, while another way is in force.</summary>
+    internal AutoTransactionBehavior? Before { get; set; }
+
+    internal bool IsEmpty => items.Count == 0;
+
+    internal static PendingItems Of(DbContext context)
+    {
+        return Find(context) ?? throw new InvalidOperationException(
+            "the options of " + context.GetType().Name + " have no UseReadpast()");
+    }
+
+    internal static PendingItems? Find(DbContext context)
+    {
+        return (PendingItems?)((IInfrastructure<IServiceProvider>)context).Instance.GetService(typeof(PendingItems));
+    }
+
+    internal void Add(QueueName queue, NewItem item, Guid? transaction)
+    {
+        items.Add(new Pending(queue, item, transaction));
+        calls = null;
+    }
+
+    /// <summary>
+    /// The calls for a transaction that is about to commit. Items of a transaction that ended otherwise are gone.
+    /// </summary>
+    internal IReadOnlyList<PendingCall> CallsFor(Guid transaction, bool isRepeated)
+    {
+        if (items.RemoveAll(item => item.Transaction != null && item.Transaction != transaction) > 0)
+        {
+            calls = null;
+        }
+        calls ??= items.GroupBy(item => item.Queue.ToString())
+            .SelectMany(group => group.Chunk(1000))
+            .Select(chunk => new PendingCall(
+                chunk[0].Queue, chunk.Select(item => item.Item).ToArray(), isRepeated ? Guid.NewGuid() : null))
+            .ToList();
+        return calls;
+    }
+
+    /// <summary>They are in a transaction, and are not to be enqueued again.</summary>
+    internal void Written()
+    {
+        written.UnionWith(items.Select(item => item.Queue.Name));
+        items.Clear();
+        calls = null;
+    }
+
+    /// <summary>The queues that items went to with a transaction that has committed.</summary>
+    internal IReadOnlyCollection<string> Committed()
+    {
+        Written();
+        string[] queues = written.ToArray();
+        written.Clear();
+        return queues;
+    }
+
+    public void ResetState()
+    {
+        items.Clear();
+        written.Clear();
+        calls = null;
+    }
+
+    public Task ResetStateAsync(CancellationToken cancellationToken = default)
+    {
+        ResetState();
+        return Task.CompletedTask;
+    }
+
+    private sealed record Pending(QueueName Queue, NewItem Item, Guid? Transaction);
+}
+
+/// <summary>A call that enqueues.</summary>
+internal sealed record PendingCall(QueueName Queue, NewItem[] Items, Guid? Operation);

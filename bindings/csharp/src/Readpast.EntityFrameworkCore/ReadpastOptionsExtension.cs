@@ -1,0 +1,43 @@
+using System.Collections.Generic;
+using Microsoft.EntityFrameworkCore.Infrastructure;
+using Microsoft.Extensions.DependencyInjection;
+
+namespace Readpast.EntityFrameworkCore;
+
+/// <summary>Gives each context its pending items; a context that goes back to its pool forgets them.</summary>
+internal sealed class ReadpastOptionsExtension : IDbContextOptionsExtension
+{
+    public DbContextOptionsExtensionInfo Info => new ExtensionInfo(this);
+
+    public void ApplyServices(IServiceCollection services)
+    {
+        services.AddScoped<PendingItems>();
+        services.AddScoped<IResettableService>(provider => provider.GetRequiredService<PendingItems>());
+    }
+
+    public void Validate(IDbContextOptions options)
+    {
+    }
+
+    private sealed class ExtensionInfo(IDbContextOptionsExtension extension) : DbContextOptionsExtensionInfo(extension)
+    {
+        public override bool IsDatabaseProvider => false;
+
+        public override string LogFragment => "readpast ";
+
+        public override int GetServiceProviderHashCode()
+        {
+            return 0;
+        }
+
+        public override bool ShouldUseSameServiceProvider(DbContextOptionsExtensionInfo other)
+        {
+            return other is ExtensionInfo;
+        }
+
+        public override void PopulateDebugInfo(IDictionary<string, string> debugInfo)
+        {
+            debugInfo["readpast"] = "1";
+        }
+    }
+}
