@@ -38,7 +38,8 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if out.is_json() {
         let tables: Vec<_> = report.tables.iter().map(document).collect();
         let files: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
-        let document = json!({"tables": tables, "findings": readpast::ask::findings(&report.findings), "written": files});
+        let document =
+            json!({"tables": tables, "findings": readpast::ask::findings(&report.findings), "written": files});
         out.answer(String::new, || document)?;
     } else {
         report.tables.iter().try_for_each(|table| out.text(&shown(table)))?;

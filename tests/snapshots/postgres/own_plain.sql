@@ -12,13 +12,16 @@ CONTENTS                                     each rule stands once, in the objec
            queue_operation                   calls that were made: a second one of the same identity changes nothing
            queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
            queue_refused                     items that their table does not let a queue change
+           queue_sleeper                     processes that wait to be woken
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
            queue_begun, queue_clear          the identity of a call, and its clearing
            queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
-           queue_catalog, queue_is_done      the two that clients ask: what is installed, whether a call has committed
+           queue_catalog, queue_is_done      what is installed; whether a call has committed
+           queue_due                         in which of many queues something is due, as due_<queue> finds
+           queue_sleep, queue_ring           who is woken when something is added
   Queue    Job, job_type, job_seq
   Public   _utx is called in the caller's transaction, _trx by itself, by the same statements; _set_ takes many items
 
@@ -28,13 +31,14 @@ CALLS
                                          which has claim_job_trx try halves of them
   modify_job_trx > _utx > _set_utx     > modify_job_set_trx; then, to claim as well, next_job_set_trx
   retain_job_trx, where it is          > purge_job_trx
+  queue_due                              > due_job
   recover_, redrive_, renew_, find_, purge_, claimed_, stats_, watch_job call only what the schema has
 
 LOCKS, IN THIS ORDER
   1. queue_operation   the call's row; a second call of its identity waits for it
   2. Job: rows FOR NO KEY UPDATE in the order of their keys (settle, redrive), waited for; else (claim, recover, renew)
      passing over those that others hold
-  queue_transition is only read. queue_recovery and queue_retention are passed over where another holds them. queue_refused comes last.
+  queue_transition is only read. queue_recovery, queue_retention and queue_sleeper are passed over where another holds them. queue_refused comes last.
 
 SETTINGS OF THE FUNCTIONS
   SECURITY DEFINER, search_path     a role that may execute them needs no right on the tables, and nothing of its own is found by a name
@@ -78,21 +82,24 @@ BEGIN
         ),
         names (name) AS MATERIALIZED (
             SELECT n.name FROM pg_catalog.json_array_elements_text('["add_job_set_trx", "add_job_set_utx", "add_job_trx", "add_job_utx", "app_settings",
-    "claim_job_trx", "claimed_job", "find_job", "job", "job_due",
-    "job_ended", "job_in_flight", "job_seq", "job_type", "modify_job_set_trx",
-    "modify_job_set_utx", "modify_job_trx", "modify_job_utx", "next_job_apart_trx", "next_job_set_trx",
-    "next_job_trx", "next_job_utx", "purge_job_trx", "queue_backoff_fn", "queue_begin_at_fn",
-    "queue_begun", "queue_catalog", "queue_clear", "queue_died_fn", "queue_figures",
-    "queue_filter", "queue_finite_fn", "queue_fits_fn", "queue_head_fn", "queue_is_done",
-    "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn",
-    "queue_kept_fn", "queue_key_fn", "queue_look", "queue_ms_fn", "queue_named_fn",
-    "queue_note_refusal", "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery",
-    "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention", "queue_schema_version",
-    "queue_sets_fn", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
-    "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
-    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
-    "queue_watched", "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job",
-    "watch_job", "worker_job_v"]'::json) AS n (name)
+    "claim_job_trx", "claimed_job", "due_job", "find_job", "job",
+    "job_due", "job_ended", "job_in_flight", "job_seq", "job_type",
+    "modify_job_set_trx", "modify_job_set_utx", "modify_job_trx", "modify_job_utx", "next_job_apart_trx",
+    "next_job_set_trx", "next_job_trx", "next_job_utx", "purge_job_trx", "queue_action",
+    "queue_action_ended_at", "queue_action_note", "queue_action_step", "queue_backoff_fn", "queue_begin_at_fn",
+    "queue_begun", "queue_catalog", "queue_clear", "queue_died_fn", "queue_due",
+    "queue_figures", "queue_filter", "queue_finite_fn", "queue_fits_fn", "queue_head_fn",
+    "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn",
+    "queue_json_fn", "queue_kept_fn", "queue_key_fn", "queue_look", "queue_minute",
+    "queue_minute_keep", "queue_ms_fn", "queue_must", "queue_named_fn", "queue_note_refusal",
+    "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_recovery_turn",
+    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_ring", "queue_schema_version",
+    "queue_sets_fn", "queue_sleep", "queue_sleeper", "queue_spec", "queue_state",
+    "queue_status", "queue_take_turn", "queue_taken_fn", "queue_terms", "queue_text_fn",
+    "queue_time_fn", "queue_times_fn", "queue_transition", "queue_turn", "queue_type_access",
+    "queue_unfit_fn", "queue_utc_fn", "queue_watched", "queue_worker", "queue_worker_seen",
+    "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job",
+    "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -268,6 +275,12 @@ time; nobody waits for a row here.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (queue text NOT NULL PRIMARY KEY, recovered_at timestamptz NOT NULL);
 
+/* Processes that have nothing to do, each with the channel on which it listens: who adds to the queue wakes the last one. */
+CREATE UNLOGGED TABLE IF NOT EXISTS "readpast"."queue_sleeper" (
+    queue text NOT NULL, id bigint GENERATED ALWAYS AS IDENTITY, channel text NOT NULL, listener integer NOT NULL, PRIMARY KEY (queue, id)
+)
+WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
 /*
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
 is left aside until a time that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
@@ -279,6 +292,32 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
     doing text NOT NULL, /* claim or recover */
     reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL,
     since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
+);
+
+/*
+The record of operators' actions: redrives, purges, cancels, pauses, settings. An action on many items goes on from its row: place is
+the last key that is done, and the holder of the row's lease runs it. A row goes 90 days after the action's end.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_action" (
+    action_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    queue text NOT NULL, verb text NOT NULL, who text NOT NULL, login text NOT NULL, filter text NULL,
+    state text NOT NULL, /* Running, Cancelling, Done, Cancelled or Failed */
+    begun_at timestamptz NOT NULL, ended_at timestamptz NULL, expected bigint NULL, done bigint NOT NULL, refused bigint NOT NULL,
+    place text NULL, result text NULL, owner text NULL, lease_until timestamptz NULL
+);
+
+CREATE INDEX IF NOT EXISTS queue_action_ended_at ON "readpast"."queue_action" (ended_at);
+
+/* The workers of each queue, idle ones too: each reports every half minute. A row goes a week after the last report. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_worker" (
+    queue text NOT NULL, worker text NOT NULL, host text NOT NULL, process bigint NOT NULL, version text NOT NULL,
+    started_at timestamptz NOT NULL, seen_at timestamptz NOT NULL, PRIMARY KEY (queue, worker)
+);
+
+/* Figures of each queue, one row a minute, for a day: taken by one of all who could. A row without figures: somebody is at it. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_minute" (
+    queue text NOT NULL, at timestamptz NOT NULL, due bigint NULL, oldest_ms bigint NULL, in_flight bigint NULL, failed bigint NULL,
+    ended bigint NULL, PRIMARY KEY (queue, at)
 );
 
 /* The values of an item that a look at a queue reads (watch_<queue>). */
@@ -522,6 +561,111 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_recovery_turn"(text, integer, timestamptz) FROM public;
 
 /*
+For many queues at once, in how many milliseconds a claim of each may find something, as due_<queue> answers. A row for each queue
+that the login may claim from, by its place in queues_: a JSON array of objects with the queue's name in names of objects (queue)
+and the milliseconds within which one recovery is enough (recover).
+Table access order: as due_<queue>, one queue after the other.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_due"(queues_ json)
+RETURNS TABLE (place integer, due_ms bigint)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+    queue_ text;
+    recover_ integer;
+BEGIN
+    FOR place, queue_, recover_ IN
+        SELECT (i.position - 1)::integer, i.queue, i.recover
+        FROM ROWS FROM (json_to_recordset(queues_) AS (queue text, recover integer)) WITH ORDINALITY AS i (queue, recover, position)
+    LOOP
+        IF
+            has_function_privilege(session_user, TO_REGPROC(format('%s.%I', '"readpast"', 'next_' || queue_ || '_set_trx')), 'EXECUTE')
+        THEN
+            /* The look at a table in the server's time has changed it. */
+            SET LOCAL timezone TO 'UTC';
+            EXECUTE 'SELECT ' || format('%s.%I', '"readpast"', 'due_' || queue_) || '($1)' INTO due_ms USING recover_;
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_due"(json) FROM public;
+
+/*
+A process that has nothing to do asks to be woken: the next call that adds to one of queues_ (a JSON array of their names in names of
+objects) notifies channel_, on which the session listener_ listens. It asks again from time to time: that forgets the sleepers whose
+sessions are gone, and rings the bell itself, so that the process knows that it would hear it.
+Table access order: queue_sleeper, passing over the rows that others hold.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_sleep"(queues_ json, channel_ text, listener_ integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    added_ integer;
+BEGIN
+    DELETE FROM "readpast"."queue_sleeper" AS s
+    WHERE
+        s.id IN (
+            SELECT d.id
+            FROM "readpast"."queue_sleeper" AS d
+            WHERE
+                NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = d.listener)
+                OR d.listener = listener_ AND d.channel <> channel_
+            FOR UPDATE SKIP LOCKED
+        );
+    INSERT INTO "readpast"."queue_sleeper" (queue, channel, listener)
+    SELECT i.queue, channel_, listener_
+    FROM json_array_elements_text(queues_) AS i (queue)
+    WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_sleeper" AS s WHERE s.queue = i.queue AND s.channel = channel_);
+    GET DIAGNOSTICS added_ = ROW_COUNT;
+    PERFORM pg_notify(channel_, '');
+    RETURN added_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_sleep"(json, text, integer) FROM public;
+
+/*
+Wakes one process that sleeps over a queue, when the caller's transaction commits; its row is gone then, so that many calls wake it
+once. The last to fall asleep is the first: of those before it some may be dead. A ring that fails is left out, since processes
+look from time to time anyhow: where another has the row, where the caller's snapshot is older than the row's end, where a
+transaction may be prepared for a second phase, which must not notify, and where listeners elsewhere keep the server's list of
+notifications from getting shorter. Called by the functions of a queue, if somebody sleeps.
+Table access order: queue_sleeper, passing over the rows that others hold.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_ring"(queue_ text) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+DECLARE
+    channel_ text;
+BEGIN
+    IF current_setting('max_prepared_transactions') <> '0' OR pg_notification_queue_usage() > 0.5 THEN RETURN;
+    END IF;
+    BEGIN
+        DELETE FROM "readpast"."queue_sleeper" AS s
+        WHERE
+            s.id = (
+                SELECT d.id
+                FROM "readpast"."queue_sleeper" AS d
+                WHERE d.queue = queue_
+                ORDER BY d.id DESC
+                LIMIT 1
+                FOR UPDATE SKIP LOCKED
+            )
+        RETURNING s.channel INTO channel_;
+    EXCEPTION WHEN serialization_failure THEN RETURN;
+    END;
+    PERFORM pg_notify(channel_, queue_) WHERE channel_ IS NOT NULL;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_ring"(text) FROM public;
+
+/*
 Lets one call at a time go on, to the end of its transaction. It locks a row that only who may call this can lock: an advisory
 lock any login could keep. Called by the functions of a queue.
 Table access order: queue_turn.
@@ -539,6 +683,20 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_take_turn"(text, text) FROM public;
+
+/*
+Whether a column of somebody's table may not be NULL. Called where there is no value for it.
+Table access order: none but the catalog.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_must"(place_ text, column_ text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY INVOKER
+AS $$
+    SELECT a.attnotnull
+    FROM pg_catalog.pg_attribute AS a
+    WHERE a.attrelid = place_::regclass AND a.attname = column_;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_must"(text, text) FROM public;
 
 /*
 From which due time on a claim seeks, in the index of what is due. Entries of items that went long ago stay there while the oldest
@@ -735,6 +893,27 @@ AS $$
     END;
 $$;
 
+/* The last of a list. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_text_fn"(kept text[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT "readpast"."queue_text_fn"(kept[ARRAY_UPPER(kept, 1)]);
+$$;
+
+/* The last of a list. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_text_fn"(kept json[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT "readpast"."queue_text_fn"(kept[ARRAY_UPPER(kept, 1)]);
+$$;
+
+/* The last of a list. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_text_fn"(kept jsonb[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT "readpast"."queue_text_fn"(kept[ARRAY_UPPER(kept, 1)]);
+$$;
+
 /* A response or an error for a column of this type: JSON keeps a document as such, and other text as a string. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept text, value text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -779,6 +958,36 @@ BEGIN
 EXCEPTION WHEN data_exception OR statement_too_complex THEN
     RETURN to_jsonb(value);
 END;
+$$;
+
+/* A list of all of them: the new one comes last, and none is taken out. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept text[], value text) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN COALESCE(value, '') = '' OR value = "readpast"."queue_text_fn"(kept) THEN kept
+        ELSE kept || ARRAY["readpast"."queue_kept_fn"(NULL::text, value)]
+    END;
+$$;
+
+/* A list of all of them: the new one comes last, and none is taken out. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept json[], value text) RETURNS json[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN COALESCE(value, '') = '' OR value = "readpast"."queue_text_fn"(kept) THEN kept
+        ELSE kept || ARRAY["readpast"."queue_kept_fn"(NULL::json, value)]
+    END;
+$$;
+
+/* A list of all of them: the new one comes last, and none is taken out. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_kept_fn"(kept jsonb[], value text) RETURNS jsonb[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE
+        WHEN COALESCE(value, '') = '' OR value = "readpast"."queue_text_fn"(kept) THEN kept
+        ELSE kept || ARRAY["readpast"."queue_kept_fn"(NULL::jsonb, value)]
+    END;
 $$;
 
 /* A time as text, UTC unless it says otherwise, whatever the time zone of the session. */
@@ -1394,6 +1603,178 @@ $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_is_done"(uuid) FROM public;
 
+/*
+Records an action of an operator and returns its number: one that has ended or, with the state Running, one on many items, which
+its caller or another process runs by queue_action_step. Records of actions that ended 90 days ago go, a few with each call.
+Table access order: queue_action.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_action_note"(
+    queue_ text, verb_ text, who_ text, filter_ text, state_ text, expected_ bigint, done_ bigint, refused_ bigint, result_ text
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    number_ bigint;
+BEGIN
+    IF state_ NOT IN ('Running', 'Done', 'Failed') THEN
+        RAISE EXCEPTION 'queue_action_note: state_ must be Running, Done or Failed' USING ERRCODE = 'RP021';
+    END IF;
+    IF state_ = 'Running' THEN
+        IF NOT COALESCE(
+            HAS_FUNCTION_PRIVILEGE(
+                session_user, TO_REGPROCEDURE('"readpast".' || QUOTE_IDENT('redrive_' || queue_ || '_set_trx') || '(uuid, json)'), 'EXECUTE'
+            ), FALSE
+        )
+        THEN
+            RAISE EXCEPTION 'queue_action_note: permission denied: this login may not redrive items of %', queue_ USING ERRCODE = 'RP015';
+        END IF;
+    END IF;
+
+    DELETE FROM "readpast"."queue_action" AS a
+    WHERE
+        a.action_id IN (
+            SELECT o.action_id FROM "readpast"."queue_action" AS o
+            WHERE o.ended_at < now_ - interval '90 days'
+            ORDER BY o.ended_at
+            LIMIT 100
+            FOR UPDATE SKIP LOCKED
+        );
+
+    INSERT INTO "readpast"."queue_action" AS a (queue, verb, who, login, filter, state, begun_at, ended_at, expected, done, refused, result)
+    VALUES (
+        queue_, verb_, LEFT(who_, 200), session_user, filter_, state_, now_, CASE WHEN state_ <> 'Running' THEN now_ END,
+        expected_, done_, refused_, LEFT(result_, 4000)
+    )
+    RETURNING a.action_id INTO number_;
+    RETURN number_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_action_note"(text, text, text, text, text, bigint, bigint, bigint, text) FROM public;
+
+/*
+Moves an action on many items on: adds what its holder has done since the last call, keeps the place, extends the lease, and ends the
+action with state_ Done, Cancelled or Failed. The first call takes an action that nobody holds. Without an owner_ it asks for a cancel,
+which the holder learns by the answer; an action that nobody holds is Cancelled at once. Returns the state, or NULL where the action
+has ended or another process holds it.
+Table access order: queue_action.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_action_step"(
+    action_id_ bigint, owner_ text, lease_ms_ integer, done_ bigint, refused_ bigint, place_ text, state_ text, result_ text
+) RETURNS text
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    queue_ text;
+    found_ text;
+BEGIN
+    SELECT a.queue INTO queue_ FROM "readpast"."queue_action" AS a WHERE a.action_id = action_id_;
+    IF NOT COALESCE(
+        HAS_FUNCTION_PRIVILEGE(
+            session_user, TO_REGPROCEDURE('"readpast".' || QUOTE_IDENT('redrive_' || queue_ || '_set_trx') || '(uuid, json)'), 'EXECUTE'
+        ), FALSE
+    )
+    THEN
+        RAISE EXCEPTION 'queue_action_step: permission denied: this login may not redrive items of %', queue_ USING ERRCODE = 'RP015';
+    END IF;
+
+    UPDATE "readpast"."queue_action" AS a
+    SET
+        state = COALESCE(
+            state_, CASE WHEN owner_ IS NOT NULL THEN a.state WHEN a.lease_until > now_ THEN 'Cancelling' ELSE 'Cancelled' END
+        ),
+        done = a.done + COALESCE(done_, 0), refused = a.refused + COALESCE(refused_, 0), place = COALESCE(place_, a.place),
+        result = COALESCE(LEFT(result_, 4000), a.result), owner = COALESCE(owner_, a.owner),
+        lease_until = CASE WHEN owner_ IS NULL THEN a.lease_until ELSE now_ + lease_ms_ * interval '1 ms' END,
+        ended_at = CASE
+            WHEN state_ IS NOT NULL OR (owner_ IS NULL AND (a.lease_until > now_) IS NOT TRUE) THEN now_
+        END
+    WHERE a.action_id = action_id_ AND a.ended_at IS NULL AND (owner_ IS NULL OR a.owner = owner_ OR (a.lease_until > now_) IS NOT TRUE)
+    RETURNING a.state INTO found_;
+    RETURN found_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_action_step"(bigint, text, integer, bigint, bigint, text, text, text) FROM public;
+
+/*
+A worker reports that it is there, when it begins and then every half minute. Another process of the same name begins anew. Rows of
+workers that have not reported for a week go when another begins.
+Table access order: queue_worker.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_worker_seen"(
+    queue_ text, worker_ text, host_ text, process_ bigint, version_ text
+) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+BEGIN
+    UPDATE "readpast"."queue_worker" AS w
+    SET seen_at = now_
+    WHERE w.queue = queue_ AND w.worker = worker_ AND w.host = host_ AND w.process = process_ AND w.version = version_;
+    IF FOUND THEN RETURN;
+    END IF;
+
+    DELETE FROM "readpast"."queue_worker" AS w
+    WHERE
+        w.queue = queue_ AND w.worker IN (
+            SELECT o.worker FROM "readpast"."queue_worker" AS o
+            WHERE o.queue = queue_ AND o.seen_at < now_ - interval '7 days'
+            LIMIT 1000
+            FOR UPDATE SKIP LOCKED
+        );
+
+    INSERT INTO "readpast"."queue_worker" AS w (queue, worker, host, process, version, started_at, seen_at)
+    VALUES (queue_, worker_, host_, process_, version_, now_, now_)
+    ON CONFLICT (queue, worker) DO UPDATE
+    SET host = excluded.host, process = excluded.process, version = excluded.version, started_at = now_, seen_at = now_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_worker_seen"(text, text, text, bigint, text) FROM public;
+
+/*
+The figures of this minute. Without due_ it asks for the turn to take them: TRUE for one of all who ask in a minute, who then calls
+this with the figures. Minutes before yesterday go.
+Table access order: queue_minute.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_minute_keep"(
+    queue_ text, due_ bigint, oldest_ms_ bigint, in_flight_ bigint, failed_ bigint, ended_ bigint
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    at_ CONSTANT timestamptz := DATE_TRUNC('minute', clock_timestamp());
+BEGIN
+    IF due_ IS NOT NULL THEN
+        UPDATE "readpast"."queue_minute" AS m
+        SET due = due_, oldest_ms = oldest_ms_, in_flight = in_flight_, failed = failed_, ended = ended_
+        WHERE
+            m.queue = queue_ AND m.due IS NULL
+            AND m.at = (SELECT MAX(n.at) FROM "readpast"."queue_minute" AS n WHERE n.queue = queue_ AND n.at > at_ - interval '2 minutes');
+        RETURN FOUND;
+    END IF;
+    IF EXISTS (SELECT 1 FROM "readpast"."queue_minute" AS m WHERE m.queue = queue_ AND m.at = at_) THEN RETURN FALSE;
+    END IF;
+
+    INSERT INTO "readpast"."queue_minute" AS m (queue, at) VALUES (queue_, at_) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN RETURN FALSE;
+    END IF;
+    DELETE FROM "readpast"."queue_minute" AS m WHERE m.queue = queue_ AND m.at < at_ - interval '25 hours';
+    RETURN TRUE;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_minute_keep"(text, bigint, bigint, bigint, bigint, bigint) FROM public;
+
 /* job: the items. A row is both a domain record and a work item. */
 DO $$
 BEGIN
@@ -1472,7 +1853,7 @@ items_ is a JSON array of objects: columns (an object of the queue's own columns
 due (UTC) or delay_ms.
 One row per element: its position, key and token. checked_by_ is the library's: the number of the description that it has
 checked the items by, which spares the check where that is the one installed.
-Table access order: queue_operation, job.
+Table access order: queue_operation, queue_sleeper, job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_job_set_trx"(operation_ uuid, items_ json, checked_by_ text DEFAULT NULL)
 RETURNS TABLE (
@@ -1490,7 +1871,7 @@ BEGIN
     /* The library has checked its items. */
     IF
         checked_by_ IS DISTINCT FROM '8cf297c2-8189-5a77-888f-63aec7c506b3'
-        OR json_array_length(items_) > 1000
+        OR (CASE json_typeof(items_) WHEN 'array' THEN json_array_length(items_) > 1000 ELSE TRUE END)
     THEN
         items_ := "readpast"."queue_taken_fn"('add_job_set_trx', items_, '{
             "type": ["A","B"], "step": "text(60)", "due": "timestamp",
@@ -1499,6 +1880,9 @@ BEGIN
                 "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
             }
         }');
+    END IF;
+    IF EXISTS (SELECT 1 FROM "readpast"."queue_sleeper" AS z WHERE z.queue = 'job') THEN
+        PERFORM "readpast"."queue_ring"('job');
     END IF;
     FOR attempt_ IN 1..5 LOOP
         BEGIN
@@ -1868,7 +2252,7 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."recover_job_trx"(integer, text, integer) FROM public;
 
 /*
-The claim of the items with these keys, in their order, which the caller has found due and locked: it answers as next_job_set_trx
+The claim of the items with these keys that still wait, in their order, which the caller has found due and locked: it answers as next_job_set_trx
 does, or with no row. Called by next_job_apart_trx, which has it fail where a row stays as it is.
 Table access order: job.
 */
@@ -1896,7 +2280,7 @@ BEGIN
                 q.updated_at AS item_token, q.attempt_num AS item_attempt,
                 CASE WHEN q.status IN ('Pending', 'Error') THEN q.lease_until END AS item_died_at
             FROM "readpast"."job" AS q
-            WHERE q.enqueued_at = k.key_1
+            WHERE q.enqueued_at = k.key_1 AND q.status IN ('Pending', 'Error')
         ) AS v ON TRUE
         LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(k.key_1)
         ORDER BY k.position
@@ -2215,7 +2599,7 @@ BEGIN
                 SELECT
                     f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
-                /* While the table refuses some, the claim goes around those. */
+                /* While the table refuses some, the claim goes around those: asked first, and nothing is found or locked then. */
                 WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job')
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
@@ -2370,6 +2754,61 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."next_job_utx"(text, integer, integer) FROM public;
 
 /*
+In how many milliseconds a claim may find something: 0 is now, NULL is not as things stand, and -1 that somebody is to look for
+the items of dead workers, as nobody has within recover_ milliseconds. It locks no row. More may look due than a claim gets:
+what others are about to take, what waits behind its group, what is of a kind that the caller does not claim.
+Called by queue_due.
+Table access order: queue_recovery, job, queue_refused.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."due_job"(recover_ integer) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    every_ CONSTANT interval := recover_ * interval '1 millisecond';
+BEGIN
+    PERFORM
+    FROM "readpast"."queue_recovery" AS r
+    WHERE r.queue = 'job' AND r.recovered_at NOT BETWEEN now_ - every_ AND now_ + every_
+        AND EXISTS (SELECT 1 FROM "readpast"."job" AS q WHERE q.status = 'Processing' ORDER BY q.started_at LIMIT 1);
+    IF FOUND THEN RETURN -1;
+    END IF;
+    PERFORM
+    FROM "readpast"."job" AS q
+    WHERE
+        q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_
+        ORDER BY
+            q.scheduled_for, q.enqueued_at
+    LIMIT 1;
+    IF FOUND THEN RETURN 0;
+    END IF;
+    RETURN (
+        SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
+        FROM (
+            (
+                SELECT MIN(x.until) AS due_at
+                FROM "readpast"."queue_refused" AS x
+                WHERE x.queue = 'job' AND x.until > now_
+            )
+            UNION ALL
+            (
+                SELECT q.scheduled_for AS due_at
+                FROM "readpast"."job" AS q
+                WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for > now_
+                ORDER BY q.scheduled_for
+                LIMIT 1
+            )
+
+        ) AS n
+        /* An item that is never due is nothing to wait for. */
+        WHERE n.due_at < 'infinity'
+    );
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."due_job"(integer) FROM public;
+
+/*
 The items that the worker took by the claim of that number and still holds: for a claim whose answer was lost. They come as the
 claim returned them, with what is left of their lease; no row: it took none. It changes nothing and locks nothing.
 Table access order: job.
@@ -2442,7 +2881,7 @@ BEGIN
     /* The library has checked its items. */
     IF
         current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
-        OR json_array_length(items_) > 1000
+        OR (CASE json_typeof(items_) WHEN 'array' THEN json_array_length(items_) > 1000 ELSE TRUE END)
     THEN
         items_ := "readpast"."queue_taken_fn"('modify_job_set_trx', items_, '{
             "key": "timestamp", "token": "timestamp", "attempt": "integer", "status": "text(20)",
@@ -2917,7 +3356,7 @@ BEGIN
     /* The library has checked its items. */
     IF
         current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
-        OR json_array_length(items_) > 1000
+        OR (CASE json_typeof(items_) WHEN 'array' THEN json_array_length(items_) > 1000 ELSE TRUE END)
     THEN
         items_ := "readpast"."queue_taken_fn"('renew_job_set_trx', items_, '{
             "key": "timestamp", "attempt": "integer"
@@ -3362,7 +3801,7 @@ BEGIN
     /* The library has checked its items. */
     IF
         current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
-        OR json_array_length(items_) > 1000
+        OR (CASE json_typeof(items_) WHEN 'array' THEN json_array_length(items_) > 1000 ELSE TRUE END)
     THEN
         items_ := "readpast"."queue_taken_fn"('redrive_job_set_trx', items_, '{
             "key": "timestamp", "token": "timestamp"

@@ -73,14 +73,16 @@ DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job
 "Job_Add", "Job_Answered", "Job_Claim", "Job_Recover", "Job_Seq",
 "Job_Setting_V", "Job_Settle", "Modify_Job_Set_trx", "Modify_Job_Set_utx", "Modify_Job_trx",
 "Modify_Job_utx", "Next_Job_Apart_trx", "Next_Job_Set_trx", "Next_Job_Set_utx", "Next_Job_trx",
-"Next_Job_utx", "Purge_Job_trx", "QueueBackoff_fn", "QueueCatalog", "QueueDue",
-"QueueFilterTake", "QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn",
-"QueueIsProcessable_fn", "QueueIsRefusal_fn", "QueueJudge_fn", "QueueNamed_fn", "QueueNoteRefusal",
+"Next_Job_utx", "Purge_Job_trx", "QueueAction", "QueueActionNote", "QueueActionStep",
+"QueueBackoff_fn", "QueueCatalog", "QueueDue", "QueueFilterTake", "QueueFits_fn",
+"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
+"QueueJudge_fn", "QueueMinute", "QueueMinuteKeep", "QueueNamed_fn", "QueueNoteRefusal",
 "QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V", "QueueRecovery",
 "QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchemaVersion",
 "QueueSpec", "QueueStatus", "QueueTake", "QueueTransition", "QueueTurn",
-"QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "Recover_Job_trx", "Redrive_Job_Set_trx",
-"Renew_Job_Set_trx", "Stats_Job", "Watch_Job", "Worker_Job_V"]';
+"QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker", "QueueWorkerSeen",
+"Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job", "Watch_Job",
+"Worker_Job_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
 DECLARE @Remedy nvarchar(400), @Message nvarchar(2048);
 /*
@@ -306,6 +308,37 @@ IF OBJECT_ID(N'[readpast].[QueueRefused]', N'U') IS NULL
         [Reason] nvarchar(400) NOT NULL, [Times] int NOT NULL, [Attempts] int NOT NULL, [Since] datetime2(7) NOT NULL,
         [Until] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
     );
+/*
+The record of operators' actions: redrives, purges, cancels, pauses, settings. An action on many items goes on from its row: Place is
+the last key that is done, and the holder of the row's lease runs it. A row goes 90 days after the action's end. Times are UTC.
+*/
+IF OBJECT_ID(N'[readpast].[QueueAction]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueAction] (
+        [ActionId] bigint IDENTITY (1, 1) NOT NULL,
+        [Queue] varchar(40) NOT NULL, [Verb] varchar(20) NOT NULL, [Who] nvarchar(200) NOT NULL, [Login] nvarchar(128) NOT NULL,
+        [Filter] nvarchar(max) NULL, [State] varchar(20) NOT NULL, /* Running, Cancelling, Done, Cancelled or Failed */
+        [BegunAt] datetime2(7) NOT NULL, [EndedAt] datetime2(7) NULL, [Expected] bigint NULL, [Done] bigint NOT NULL,
+        [Refused] bigint NOT NULL, [Place] nvarchar(4000) NULL, [Result] nvarchar(4000) NULL, [Owner] nvarchar(128) NULL,
+        [LeaseUntil] datetime2(7) NULL, CONSTRAINT [PK_QueueAction] PRIMARY KEY CLUSTERED ([ActionId])
+    );
+/* The workers of each queue, idle ones too: each reports every half minute. A row goes a week after the last report. */
+IF OBJECT_ID(N'[readpast].[QueueWorker]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueWorker] (
+        [Queue] varchar(40) NOT NULL, [Worker] nvarchar(128) NOT NULL, [Host] nvarchar(128) NOT NULL, [Process] bigint NOT NULL,
+        [Version] varchar(40) NOT NULL, [StartedAt] datetime2(7) NOT NULL, [SeenAt] datetime2(7) NOT NULL,
+        CONSTRAINT [PK_QueueWorker] PRIMARY KEY CLUSTERED ([Queue], [Worker])
+    );
+/* Figures of each queue, one row a minute, for a day: taken by one of all who could. A row without figures: somebody is at it. */
+IF OBJECT_ID(N'[readpast].[QueueMinute]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueMinute] (
+        [Queue] varchar(40) NOT NULL, [At] datetime2(0) NOT NULL, [Due] bigint NULL, [OldestMs] bigint NULL, [InFlight] bigint NULL,
+        [Failed] bigint NULL, [Ended] bigint NULL, CONSTRAINT [PK_QueueMinute] PRIMARY KEY CLUSTERED ([Queue], [At])
+    );
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[QueueAction]') AND i.[name] = N'IX_QueueAction_EndedAt')
+    CREATE NONCLUSTERED INDEX [IX_QueueAction_EndedAt] ON [readpast].[QueueAction] ([EndedAt]);
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
@@ -1136,6 +1169,180 @@ BEGIN
     IF @Answer = 'ILLEGAL_TRANSITION' THROW 50024, @_Message, 1;
     IF @Answer = 'NOT_FOUND' THROW 50025, @_Message, 1;
     IF @Answer = 'LEASE_LOST' THROW 50026, @_Message, 1;
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Records an action of an operator and returns its number: one that has ended or, with the state Running, one on many items, which
+its caller or another process runs by QueueActionStep. Records of actions that ended 90 days ago go, a few with each call.
+Table access order: QueueAction.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueActionNote]
+    @Queue varchar(40), @Verb varchar(20), @Who nvarchar(200), @Filter nvarchar(max), @State varchar(20), @Expected bigint,
+    @Done bigint, @Refused bigint, @Result nvarchar(4000)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+    DECLARE @_Redrive nvarchar(520);
+
+    IF @State NOT IN ('Running', 'Done', 'Failed') THROW 50021, N'QueueActionNote: @State must be Running, Done or Failed.', 1;
+    IF @State = 'Running'
+    BEGIN
+        SET @_Redrive = CONCAT(N'[readpast].', QUOTENAME(CONCAT(N'Redrive_', @Queue, N'_Set_trx')));
+        IF COALESCE(HAS_PERMS_BY_NAME(@_Redrive, N'OBJECT', N'EXECUTE'), 0) = 0
+            THROW 50015, N'QueueActionNote: permission denied: this login may not redrive items of the queue.', 1;
+    END;
+
+    DELETE a
+    FROM (
+        SELECT TOP (100) o.[ActionId]
+        FROM [readpast].[QueueAction] AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE o.[EndedAt] < DATEADD(DAY, -90, @_Now)
+        ORDER BY o.[EndedAt]
+    ) AS f
+    INNER JOIN [readpast].[QueueAction] AS a WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON a.[ActionId] = f.[ActionId];
+
+    INSERT INTO [readpast].[QueueAction] (
+        [Queue], [Verb], [Who], [Login], [Filter], [State], [BegunAt], [EndedAt], [Expected], [Done], [Refused], [Result]
+    )
+    VALUES (
+        @Queue, @Verb, @Who, ORIGINAL_LOGIN(), @Filter, @State, @_Now, CASE WHEN @State <> 'Running' THEN @_Now END,
+        @Expected, @Done, @Refused, @Result
+    );
+    SELECT CAST(SCOPE_IDENTITY() AS bigint) AS [ActionId];
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Moves an action on many items on: adds what its holder has done since the last call, keeps the place, extends the lease, and ends the
+action with @State Done, Cancelled or Failed. The first call takes an action that nobody holds. Without an @Owner it asks for a cancel,
+which the holder learns by the answer; an action that nobody holds is Cancelled at once. Returns the state, or NULL where the action
+has ended or another process holds it.
+Table access order: QueueAction.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueActionStep]
+    @ActionId bigint, @Owner nvarchar(128), @LeaseMs int, @Done bigint, @Refused bigint, @Place nvarchar(4000), @State varchar(20),
+    @Result nvarchar(4000)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+    DECLARE @Queue varchar(40), @_Redrive nvarchar(520), @_Found int;
+
+    SELECT @Queue = a.[Queue] FROM [readpast].[QueueAction] AS a WHERE a.[ActionId] = @ActionId;
+    SET @_Redrive = CONCAT(N'[readpast].', QUOTENAME(CONCAT(N'Redrive_', @Queue, N'_Set_trx')));
+    IF COALESCE(HAS_PERMS_BY_NAME(@_Redrive, N'OBJECT', N'EXECUTE'), 0) = 0
+        THROW 50015, N'QueueActionStep: permission denied: this login may not redrive items of the queue.', 1;
+
+    UPDATE a
+    SET
+        [State] = COALESCE(
+            @State, CASE WHEN @Owner IS NOT NULL THEN a.[State] WHEN a.[LeaseUntil] > @_Now THEN 'Cancelling' ELSE 'Cancelled' END
+        ),
+        [Done] = a.[Done] + COALESCE(@Done, 0), [Refused] = a.[Refused] + COALESCE(@Refused, 0),
+        [Place] = COALESCE(@Place, a.[Place]), [Result] = COALESCE(@Result, a.[Result]), [Owner] = COALESCE(@Owner, a.[Owner]),
+        [LeaseUntil] = CASE WHEN @Owner IS NULL THEN a.[LeaseUntil] ELSE DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
+        [EndedAt] = CASE
+            WHEN @State IS NOT NULL OR (@Owner IS NULL AND (a.[LeaseUntil] IS NULL OR a.[LeaseUntil] <= @_Now)) THEN @_Now
+        END
+    FROM [readpast].[QueueAction] AS a WITH (ROWLOCK)
+    WHERE
+        a.[ActionId] = @ActionId AND a.[EndedAt] IS NULL
+        AND (@Owner IS NULL OR a.[Owner] = @Owner OR a.[LeaseUntil] IS NULL OR a.[LeaseUntil] <= @_Now);
+    SET @_Found = @@ROWCOUNT;
+
+    SELECT CASE WHEN @_Found = 1 THEN (SELECT a.[State] FROM [readpast].[QueueAction] AS a WHERE a.[ActionId] = @ActionId) END AS [State];
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+A worker reports that it is there, when it begins and then every half minute. Another process of the same name begins anew. Rows of
+workers that have not reported for a week go when another begins.
+Table access order: QueueWorker.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueWorkerSeen]
+    @Queue varchar(40), @Worker nvarchar(128), @Host nvarchar(128), @Process bigint, @Version varchar(40)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+
+    UPDATE w
+    SET
+        [SeenAt] = @_Now, [Host] = @Host, [Process] = @Process, [Version] = @Version,
+        [StartedAt] = CASE
+            WHEN w.[Host] = @Host AND w.[Process] = @Process AND w.[Version] = @Version THEN w.[StartedAt]
+            ELSE @_Now
+        END
+    FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK)
+    WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker;
+    IF @@ROWCOUNT > 0 RETURN 0;
+
+    DELETE TOP (1000) w
+    FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE w.[Queue] = @Queue AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
+
+    INSERT INTO [readpast].[QueueWorker] ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
+    SELECT @Queue, @Worker, @Host, @Process, @Version, @_Now, @_Now
+    WHERE NOT EXISTS (
+        SELECT 1 FROM [readpast].[QueueWorker] AS w WITH (UPDLOCK, SERIALIZABLE)
+        WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker
+    );
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+The figures of this minute. Without @Due it asks for the turn to take them: 1 for one of all who ask in a minute, who then calls this
+with the figures. Minutes before yesterday go.
+Table access order: QueueMinute.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueMinuteKeep]
+    @Queue varchar(40), @Due bigint, @OldestMs bigint, @InFlight bigint, @Failed bigint, @Ended bigint
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+    DECLARE @_At datetime2(0) = DATEADD(MINUTE, DATEDIFF(MINUTE, '2020-01-01', @_Now), CAST('2020-01-01' AS datetime2(0)));
+    DECLARE @_Kept int = 0;
+
+    IF @Due IS NOT NULL
+    BEGIN
+        UPDATE m
+        SET [Due] = @Due, [OldestMs] = @OldestMs, [InFlight] = @InFlight, [Failed] = @Failed, [Ended] = @Ended
+        FROM [readpast].[QueueMinute] AS m WITH (ROWLOCK)
+        WHERE
+            m.[Queue] = @Queue AND m.[Due] IS NULL
+            AND m.[At] = (
+                SELECT MAX(n.[At])
+                FROM [readpast].[QueueMinute] AS n WITH (READCOMMITTEDLOCK)
+                WHERE n.[Queue] = @Queue AND n.[At] > DATEADD(MINUTE, -2, @_At)
+            );
+        SET @_Kept = @@ROWCOUNT;
+    END;
+    ELSE IF NOT EXISTS (SELECT 1 FROM [readpast].[QueueMinute] AS m WITH (READCOMMITTEDLOCK) WHERE m.[Queue] = @Queue AND m.[At] = @_At)
+    BEGIN
+        INSERT INTO [readpast].[QueueMinute] ([Queue], [At])
+        SELECT @Queue, @_At
+        WHERE NOT EXISTS (
+            SELECT 1 FROM [readpast].[QueueMinute] AS m WITH (UPDLOCK, SERIALIZABLE) WHERE m.[Queue] = @Queue AND m.[At] = @_At
+        );
+        SET @_Kept = @@ROWCOUNT;
+        IF @_Kept = 1
+            DELETE m
+            FROM [readpast].[QueueMinute] AS m WITH (ROWLOCK)
+            WHERE m.[Queue] = @Queue AND m.[At] < DATEADD(HOUR, -25, @_At);
+    END;
+
+    SELECT CAST(@_Kept AS bit) AS [Kept];
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
