@@ -101,9 +101,9 @@ fn inferred(dialect: Dialect, table: &Table, with_columns: bool) -> Result<Strin
         key_list.push(format!("{{ name = {name}, type = {kind:?}, source = {from:?} }}"));
     }
 
-    let mut out = format!(
+    let mut out =
         "# Found by readpast discover. Read it, decide where it says DECIDE, and try it: readpast adopt FILE\n"
-    );
+            .to_owned();
     out += &format!("queue = {}\n", quoted(&queue_name(table)));
     let taken = |column: &Column| {
         column.key_place > 0

@@ -237,7 +237,8 @@ fn descriptions_on_the_page_about_tables_are_read() {
     let (lifecycle, others): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| block.contains("\"LeaseUntil\""));
     for block in &others {
         // A part that shows only the table.
-        let before = if block.starts_with("[table]") { "queue = 'Q'\ncolumns = [{ name = 'c', type = 'text' }]\n" } else { "" };
+        let before =
+            if block.starts_with("[table]") { "queue = 'Q'\ncolumns = [{ name = 'c', type = 'text' }]\n" } else { "" };
         QueueSpec::from_toml(&format!("{before}{block}")).unwrap_or_else(|error| panic!("{error}: {block}"));
     }
     assert!(others.len() > 2, "the blocks are found");

@@ -520,7 +520,10 @@ $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_take_turn"(text, text) FROM public;
 
-/* Whether a column of somebody's table may not be NULL. Called where there is no value for it. */
+/*
+Whether a column of somebody's table may not be NULL. Called where there is no value for it.
+Table access order: none but the catalog.
+*/
 CREATE OR REPLACE FUNCTION "readpast"."queue_must"(place_ text, column_ text) RETURNS boolean
 LANGUAGE sql STABLE SECURITY INVOKER
 AS $$
