@@ -116,7 +116,7 @@ fn inferred(dialect: Dialect, table: &Table, with_columns: bool) -> Result<Strin
         let is_word = column.name.starts_with(|c: char| c.is_ascii_alphabetic())
             && column.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !["type", "step"].contains(&column.name.to_lowercase().as_str());
-        // What the table fills by its default needs no producer.
+        // The table's default fills it, without a producer.
         let filled = !column.nullable && column.default.is_some();
         match kind(column, false).filter(|_| is_word && !filled && with_columns) {
             Some(kind) => {
