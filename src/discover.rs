@@ -33,7 +33,7 @@ pub struct Candidate {
     pub verdict: Option<&'static str>,
     /// How likely it is a queue: 3 or more points.
     pub score: u32,
-    /// What speaks for it.
+    /// The evidence for it.
     pub evidence: Vec<String>,
     /// The traps in it, and in the code around it.
     pub traps: Vec<Finding>,

@@ -188,5 +188,5 @@ pub(super) fn system(table: &Table) -> Option<&'static System> {
         None => name == **pattern,
     };
     let has = |column: &&str| table.columns.iter().any(|known| known.name.eq_ignore_ascii_case(column));
-    SYSTEMS.iter().find(|system| system.tables.iter().any(|p| named(&p)) && system.columns.iter().all(|c| has(&c)))
+    SYSTEMS.iter().find(|system| system.tables.iter().any(named) && system.columns.iter().all(has))
 }

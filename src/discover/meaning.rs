@@ -3,7 +3,7 @@
 use super::table::Column;
 use crate::item::ItemState;
 
-/// A role in an item's life that the name of a column tells.
+/// A role in an item's life, which a column's name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Due,
@@ -343,7 +343,7 @@ mod tests {
             ("run_at", "timestamptz", Some(Role::Due)),
             ("ScheduledFor", "datetime2", Some(Role::Due)),
             ("LockedBy", "nvarchar", Some(Role::Owner)),
-            // Of a type that no role takes.
+            // No role takes this type.
             ("locked_by", "int8", None),
             ("available_at", "int4", None),
             ("Attempts", "int", Some(Role::Attempts)),

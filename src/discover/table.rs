@@ -77,7 +77,7 @@ impl Table {
         })
     }
 
-    /// What speaks for a queue, and how much.
+    /// The evidence for a queue, and its weight.
     pub(super) fn evidence<'a>(&self, churn: Churn, code: impl Iterator<Item = &'a str>) -> (u32, Vec<String>) {
         let mut score = 0;
         let mut evidence = Vec::new();

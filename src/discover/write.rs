@@ -101,9 +101,9 @@ fn inferred(dialect: Dialect, table: &Table, with_columns: bool) -> Result<Strin
         key_list.push(format!("{{ name = {name}, type = {kind:?}, source = {from:?} }}"));
     }
 
-    let mut out = format!(
+    let mut out =
         "# Found by readpast discover. Read it, decide where it says DECIDE, and try it: readpast adopt FILE\n"
-    );
+            .to_owned();
     out += &format!("queue = {}\n", quoted(&queue_name(table)));
     let taken = |column: &Column| {
         column.key_place > 0
@@ -116,7 +116,7 @@ fn inferred(dialect: Dialect, table: &Table, with_columns: bool) -> Result<Strin
         let is_word = column.name.starts_with(|c: char| c.is_ascii_alphabetic())
             && column.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !["type", "step"].contains(&column.name.to_lowercase().as_str());
-        // What the table fills by its default needs no producer.
+        // The table's default fills it, without a producer.
         let filled = !column.nullable && column.default.is_some();
         match kind(column, false).filter(|_| is_word && !filled && with_columns) {
             Some(kind) => {

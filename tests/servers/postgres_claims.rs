@@ -282,7 +282,7 @@ fn an_item_that_was_taken_is_not_taken_again_by_its_key() {
 
 /// A caller that says of its items that it has checked them gets the same refusal of what is no list of them.
 #[test]
-fn what_is_no_list_of_items_is_refused_by_name() {
+fn text_that_is_no_list_of_items_is_refused_by_name() {
     let scratch = with(&own(""));
     let mut session = scratch.session();
     for checks in ["off", "on"] {

@@ -56,7 +56,7 @@ fn rows_are_claimed_once_and_leave_when_they_are_done() {
         assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 6);
         let first = queue.claim(4, Duration::ZERO).unwrap();
         assert_eq!(keys(&first), ["1", "2", "3", "4"]);
-        // What is taken is not free, for whoever asks; a row of another program's is an item at once.
+        // A taken row is free for nobody; a row of another program's is an item at once.
         let other = open(&database, "other", &[]);
         let second = other.claim(10, Duration::ZERO).unwrap();
         assert_eq!(keys(&second), ["5", "6"]);
@@ -93,7 +93,7 @@ fn rows_are_claimed_once_and_leave_when_they_are_done() {
         let item = third.get(0).unwrap();
         assert_eq!((item.key(), item.attempt()), ("2", 1));
 
-        // What ended and is not wanted any more goes with what stands beside it.
+        // An ended row that nobody wants goes with the row beside it.
         queue.settle(&[Settlement::new(&item, Action::Fail)], None).unwrap();
         assert_eq!(queue.purge(&Filter::of_states([ItemState::Failed]), 10).unwrap(), 1);
         let kept = database.pick("[readpast].[Ready_Lease]", "readpast.ready_lease");
@@ -126,7 +126,7 @@ fn a_dead_workers_rows_come_back_alone_and_end_as_failed() {
     }
 }
 
-/// What is put in for later waits beside the table; so does a retry, until it is due.
+/// An item for later waits beside the table; so does a retry, until it is due.
 #[test]
 fn later_rows_wait() {
     for database in Database::each() {

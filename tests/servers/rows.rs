@@ -152,7 +152,7 @@ fn conditions_are_constants_and_columns() {
         let spec = QueueSpec::from_json(&spec.to_string()).unwrap();
         install(&database.config(&[]), Some(&spec)).unwrap();
         assert_eq!(open(&database, &[]).stats().unwrap().count(ItemState::Pending), 0);
-        // What its type cannot hold is a finding.
+        // A value that its type cannot hold is a finding.
         let mut spec: Value = serde_json::from_str(&described(&database, true).to_json()).unwrap();
         spec["table"]["where"] = json!({"node": "zero", "absent": 1});
         let spec = QueueSpec::from_json(&spec.to_string()).unwrap();

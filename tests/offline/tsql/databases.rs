@@ -28,6 +28,14 @@ GO
 CREATE PROCEDURE dbo.Take @By nvarchar(128) AS SELECT 1;
 ";
 
+/// The table of delayed_job, as its migration makes it on SQL Server.
+const DELAYED_JOB: &str = "CREATE TABLE dbo.delayed_jobs (
+    id bigint IDENTITY(1, 1) NOT NULL PRIMARY KEY, priority int NOT NULL DEFAULT 0, attempts int NOT NULL DEFAULT 0,
+    handler nvarchar(max) NOT NULL, last_error nvarchar(max) NULL, run_at datetime2(6) NULL, locked_at datetime2(6) NULL,
+    failed_at datetime2(6) NULL, locked_by nvarchar(4000) NULL, queue nvarchar(4000) NULL, created_at datetime2(6) NOT NULL,
+    updated_at datetime2(6) NOT NULL
+);";
+
 const SIMPLE_QUEUE_POSTGRES: &str = "CREATE TABLE simple_queue (id uniqueidentifier NOT NULL PRIMARY KEY, created_at datetime2 NOT NULL,
     processing_started_at datetime2, errors nvarchar(max), payload nvarchar(max));
 GO
@@ -47,6 +55,7 @@ pub fn there(name: &str) -> String {
         "hand_written" | "notification_described" => &["relational"],
         "simple_queue" => &["simple_queue"],
         "simple_queue_postgres" => return SIMPLE_QUEUE_POSTGRES.to_owned(),
+        "delayed_job" => return DELAYED_JOB.to_owned(),
         name if name.starts_with("claimed_") => return CLAIMED.to_owned(),
         _ => return OTHERS.to_owned(),
     };
