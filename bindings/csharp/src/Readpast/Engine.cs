@@ -129,32 +129,38 @@ namespace Readpast
 
         internal Status Step(string key, int attempt, string step)
         {
-            if (handle.IsClosed)
+            try
+            {
+                using (var use = handle.Borrow())
+                using (var texts = new Arena())
+                {
+                    return QueueException.Check(
+                        WorkerMethods.readpast_worker_step(
+                            use.Handle, texts.Text(key, nameof(key)), attempt, texts.Text(step, nameof(step)),
+                            out Handle error), error);
+                }
+            }
+            catch (ObjectDisposedException)
             {
                 // The worker was abandoned, and its run has ended.
                 return Status.NotFound;
-            }
-            using (var use = handle.Borrow())
-            using (var texts = new Arena())
-            {
-                return QueueException.Check(
-                    WorkerMethods.readpast_worker_step(
-                        use.Handle, texts.Text(key, nameof(key)), attempt, texts.Text(step, nameof(step)),
-                        out Handle error), error);
             }
         }
 
         /// <summary>Whether an item is not, or not any more, this worker's.</summary>
         internal bool IsLost(string key, int attempt)
         {
-            if (handle.IsClosed)
+            try
+            {
+                using (var use = handle.Borrow())
+                using (var texts = new Arena())
+                {
+                    return WorkerMethods.readpast_worker_is_lost(use.Handle, texts.Text(key, nameof(key)), attempt) != 0;
+                }
+            }
+            catch (ObjectDisposedException)
             {
                 return true;
-            }
-            using (var use = handle.Borrow())
-            using (var texts = new Arena())
-            {
-                return WorkerMethods.readpast_worker_is_lost(use.Handle, texts.Text(key, nameof(key)), attempt) != 0;
             }
         }
 

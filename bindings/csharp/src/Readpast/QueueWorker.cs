@@ -35,9 +35,6 @@ namespace Readpast
         private readonly TaskHandler tasks;
         private readonly object gate = new object();
 
-        /// <summary>How long a process that ends waits until its items are given back.</summary>
-        private static readonly TimeSpan LastWait = TimeSpan.FromSeconds(2);
-
         private readonly ManualResetEventSlim hasEnded = new ManualResetEventSlim();
         private readonly ManualResetEventSlim isAbandoned = new ManualResetEventSlim();
         private Engine engine;
@@ -133,7 +130,7 @@ namespace Readpast
             }
             using (Engine running = engine)
             {
-                AppDomain.CurrentDomain.ProcessExit += AbandonAtExit;
+                RunningWorkers.Add(this);
                 try
                 {
                     LogStart();
@@ -144,7 +141,7 @@ namespace Readpast
                 }
                 finally
                 {
-                    AppDomain.CurrentDomain.ProcessExit -= AbandonAtExit;
+                    RunningWorkers.Remove(this);
                     hasEnded.Set();
                     lock (gate)
                     {
@@ -203,10 +200,9 @@ namespace Readpast
             isAbandoned.Set();
         }
 
-        private void AbandonAtExit(object sender, EventArgs arguments)
+        internal void WaitForEnd(TimeSpan most)
         {
-            Abandon();
-            hasEnded.Wait(LastWait);
+            hasEnded.Wait(most);
         }
 
         private void WorkOnThreads(Engine running, long timeout)
