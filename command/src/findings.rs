@@ -1,8 +1,8 @@
 //! Findings as text and as JSON.
 
 use crate::failure::Result;
-use crate::output::{Output, note};
-use crate::printable::printable;
+use crate::output::{Output, note_lines};
+use crate::printable::one_line;
 use readpast::doctor::{Finding, Severity};
 use serde_json::{Value, json};
 
@@ -13,16 +13,16 @@ pub fn print(findings: &[Finding], out: &Output) -> Result<()> {
 
 /// The same on standard error.
 pub fn note_all(findings: &[Finding]) {
-    findings.iter().for_each(|finding| note(&lines(finding)));
+    findings.iter().for_each(|finding| note_lines(&lines(finding)));
 }
 
 fn lines(finding: &Finding) -> String {
-    let what = printable(&format!("{}: {}", finding.object, finding.what));
+    let what = one_line(&format!("{}: {}", finding.object, finding.what));
     let line = format!("{:<8}{:<12}{what}", finding.severity.as_str(), finding.check);
     if finding.remedy.is_empty() {
         return line;
     }
-    format!("{line}\n{:20}-> {}", "", printable(&finding.remedy))
+    format!("{line}\n{:20}-> {}", "", one_line(&finding.remedy))
 }
 
 /// The same for programs.

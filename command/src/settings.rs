@@ -5,6 +5,7 @@ use crate::failure::Result;
 use crate::filter;
 use crate::global::Global;
 use crate::output::Output;
+use crate::printable::one_line;
 use clap::Subcommand;
 use serde_json::json;
 
@@ -66,7 +67,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             None => (setting.described, "description"),
         };
         out.answer(
-            || format!("{}\t{counts}\t{by}", setting.param),
+            || format!("{}\t{counts}\t{}", one_line(&setting.param), one_line(by)),
             || {
                 json!({"name": setting.name, "param": setting.param, "value": counts, "by": by,
                     "described": setting.described})

@@ -5,6 +5,7 @@ use crate::failure::{Failure, Result, usage};
 use crate::filter::{self, FilterArgs, Pages};
 use crate::global::Global;
 use crate::output::{Output, note};
+use crate::printable::one_line;
 use crate::progress::Progress;
 use crate::signals::Stop;
 use readpast::queue::MAX_ITEMS;
@@ -166,7 +167,10 @@ fn dry_run(verb: Verb, queue: &Queue, filter: &Filter, args: &Args, out: &Output
             let state = item.state().map_or("gone", ItemState::as_str);
             *states.entry(state).or_insert(0_u64) += 1;
             out.answer(
-                || format!("{}\t{}\t{state}\t{}", item.key(), filter::spoken(queue.spec(), item.key()), item.attempt()),
+                || {
+                    let number = filter::spoken(queue.spec(), item.key());
+                    format!("{}\t{number}\t{state}\t{}", one_line(item.key()), item.attempt())
+                },
                 || {
                     let (key, number) = (item.key(), filter::digits(queue.spec(), item.key()));
                     json!({"key": key, "short_number": number, "status": state, "attempt": item.attempt()})
