@@ -90,13 +90,18 @@ impl Verb {
 
     /// Performs it on items of one page. An item that was changed since it was found is left alone.
     pub fn apply(self, queue: &Queue, page: &Batch) -> Result<Vec<Outcome>> {
+        let items: Vec<_> = page.iter().map(|item| ItemRef { key: item.key(), token: filter::token(&item) }).collect();
+        self.apply_to(queue, &items)
+    }
+
+    /// Performs it on items as long as they have these tokens.
+    pub fn apply_to(self, queue: &Queue, items: &[ItemRef<'_>]) -> Result<Vec<Outcome>> {
         let settled = |action: Action, delay_ms: Option<i64>| {
-            let mut settlements = Vec::with_capacity(page.len());
-            for item in page.iter() {
-                let control = Settlement::control(item.key(), filter::token(&item), action);
-                settlements.push(Settlement { delay_ms, ..control });
-            }
-            queue.settle(&settlements, None)
+            let settled = items.iter().map(|item| {
+                let control = Settlement::control(item.key, item.token, action);
+                Settlement { delay_ms, ..control }
+            });
+            queue.settle(&settled.collect::<Vec<_>>(), None)
         };
         Ok(match self {
             // Due at once, and not when its pause is over.
@@ -104,11 +109,7 @@ impl Verb {
             Self::Cancel => settled(Action::Cancel, None)?,
             Self::Pause => settled(Action::Pause, None)?,
             Self::Resume => settled(Action::Resume, None)?,
-            Self::Redrive => {
-                let items: Vec<_> =
-                    page.iter().map(|item| ItemRef { key: item.key(), token: filter::token(&item) }).collect();
-                queue.redrive(&items, None)?
-            }
+            Self::Redrive => queue.redrive(items, None)?,
         })
     }
 }
