@@ -16,6 +16,7 @@ mod items;
 mod life;
 mod listen;
 mod metrics;
+mod notices;
 mod overview;
 mod paced;
 mod pages;
@@ -25,6 +26,7 @@ mod routes;
 mod search;
 mod slots;
 mod times;
+mod turns;
 mod workers;
 
 use crate::exit::Exit;
@@ -69,13 +71,13 @@ pub struct Args {
     /// Lets viewers redrive, retry, cancel, pause and resume items, as far as this command's login may
     #[arg(long)]
     allow_actions: bool,
-    /// The name of the environment in the head of each page. In `production`, `prod` and `live` an action needs the queue's name typed
+    /// The name of the environment in the head of each page. If it begins with the word `production`, `prod` or `live`, an action needs the queue's name typed
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
     /// The colour of that name; production is red
     #[arg(long, value_name = "COLOR", requires = "environment")]
     color: Option<environment::Color>,
-    /// Shows no payload: the values of the queue's own columns
+    /// Shows no payload: the values of the queue's own columns. Keys stay: addresses and the log of actions name items by them
     #[arg(long)]
     hide_payload: bool,
     /// How often the figures are taken
@@ -100,6 +102,7 @@ struct App {
     auth: Auth,
     queues: Arc<Registry>,
     pages: pages::Pages,
+    notices: notices::Notices,
     schema: String,
     environment: environment::Environment,
     /// Whether items may be changed.
@@ -127,6 +130,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         auth: Auth::new(access, args.hosts.clone())?,
         queues: Arc::new(queues),
         pages: pages::Pages::new()?,
+        notices: notices::Notices::default(),
         schema,
         environment: environment::Environment::new(args.environment.as_deref(), args.color),
         acts: args.allow_actions,

@@ -143,7 +143,7 @@ def every_page(browser: Browser) -> None:
         "act": ("/queue/Mail/act?verb=redrive", "This changes 4 items"),
         "failed": ("/failed", "# no such mailbox"),
         "workers": ("/workers", "No worker holds an item"),
-        "doctor": ("/doctor?run=1", "0 errors"),
+        "doctor": ("/doctor", "Run the checks"),
         "nothing": ("/nowhere", "There is nothing here"),
     }
     browser.open("/queue/Mail")
@@ -270,6 +270,13 @@ def every_action(browser: Browser) -> None:
     assert (after["Failed"], after["Pending"], after["Cancelled"]) == (1, 0, 12), after
 
 
+def the_doctor_is_asked_by_its_button(browser: Browser) -> None:
+    browser.open("/doctor")
+    browser.find("main form button").click()
+    browser.wait("the findings are shown", lambda: "0 errors" in browser.text())
+    browser.judge("doctor, asked")
+
+
 def a_lost_server_is_reported(browser: Browser) -> None:
     browser.open("/queue/Mail")
     browser.wait("it is connected", lambda: not browser.find("#offline").is_displayed())
@@ -305,6 +312,7 @@ def main() -> None:
                 figures_come_by_themselves,
                 many_pages_are_open_at_once,
                 every_action,
+                the_doctor_is_asked_by_its_button,
                 what_leads_nowhere_says_so,
                 a_lost_server_is_reported,
             ]:
