@@ -67,7 +67,7 @@ impl Failure {
             return;
         }
         let remedy = remedy.map_or_else(String::new, |remedy| format!("\n  {remedy}"));
-        // What the user wrote has its lines; what a server reports has one.
+        // Texts of the user keep their lines; a report of a server is on one.
         let message = if matches!(self, Self::Usage(_)) { printable(&message) } else { one_line(&message) };
         let _ = io::Write::write_fmt(&mut out, format_args!("readpast: {message}{remedy}\n"));
     }

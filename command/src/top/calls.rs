@@ -38,11 +38,11 @@ pub struct Call {
     pub question: Question,
 }
 
-/// What came of a call.
+/// The answer to a call.
 pub enum Came {
     /// A list or an item, or why there is none.
-    View(Result<View, String>),
-    /// What an action has done.
+    View(Result<Box<View>, String>),
+    /// The report on an action.
     Done(String),
 }
 
@@ -82,9 +82,9 @@ impl Call {
             Question::Items { filter, title } => {
                 let name = queue.name().to_owned();
                 let rows = rows(queue, &filter).map_err(|error| error.to_string());
-                Came::View(rows.map(|rows| View::Items { name, filter, title, rows }))
+                Came::View(rows.map(|rows| View::Items { name, filter, title, rows }.into()))
             }
-            Question::Item { key } => Came::View(read(queue, key)),
+            Question::Item { key } => Came::View(read(queue, key).map(Box::new)),
             Question::Do(asked) => Came::Done(perform(queue, &asked)),
         }
     }
@@ -115,7 +115,7 @@ fn read(queue: &Queue, key: String) -> Result<View, String> {
 fn perform(queue: &Queue, asked: &Asked) -> String {
     let changed = || format!("{} was left unchanged: it is no longer as it was shown", asked.key);
     if asked.token.is_none() {
-        // Nothing but its state tells.
+        // Only its state shows a change.
         match queue.get(&asked.key) {
             Ok(found) if found.get(0).and_then(|item| item.state()) == Some(asked.state) => {}
             Ok(_) => return changed(),

@@ -70,7 +70,7 @@ pub struct Model {
     pub room: (usize, usize),
 }
 
-/// What becomes of the answer to a call.
+/// The use of the answer to a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waits {
     Opens,
@@ -82,7 +82,7 @@ enum Waits {
     Nothing,
 }
 
-/// What a key leads to.
+/// The next thing to do after a key.
 pub enum Step {
     Stay,
     End,
@@ -203,7 +203,7 @@ impl Model {
             Came::View(Ok(view)) => {
                 let replaces = waits == Some(Waits::Replaces) && self.views.len() > 1;
                 let selected = replaces.then(|| self.views.pop()).flatten().filter(|(old, _)| old.is_same(&view));
-                self.views.push((view, selected.map_or(0, |(_, selected)| selected)));
+                self.views.push((*view, selected.map_or(0, |(_, selected)| selected)));
             }
         }
         Step::Stay
