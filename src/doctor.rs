@@ -29,16 +29,24 @@ pub use crate::finding::{Finding, Severity};
 /// # Errors
 /// Only where there is no connection, or `queue` cannot be a queue's name: everything else is among the findings.
 pub fn check(config: &Config, queue: Option<&str>) -> Result<Vec<Finding>> {
+    check_queues(config, &queue.map(str::to_owned).into_iter().collect::<Vec<_>>())
+}
+
+/// Checks the server and these queues; where none is named, every queue of the schema.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_queues(config: &Config, queues: &[String]) -> Result<Vec<Finding>> {
     let schema = config.schema()?;
-    queue.map(QueueName::new).transpose()?;
+    queues.iter().try_for_each(|queue| QueueName::new(queue).map(drop))?;
     let mut examined = Examined { session: Session::open(config)?, schema, findings: Vec::new() };
     driver::check(config, &mut examined);
     examined.run("server", server::check)?;
     examined.run("transactions", transactions::check)?;
     examined.run("clock", clock::check)?;
     examined.run("holders", holders::check)?;
-    let queues = examined.run("schema", |examined| installed(examined, queue))?.unwrap_or_default();
-    for spec in &queues {
+    let found = examined.run("schema", |examined| installed(examined, queues))?.unwrap_or_default();
+    for spec in &found {
         examined.run("queue", |examined| queue::check(examined, spec))?;
     }
     Ok(examined.findings)
@@ -79,7 +87,7 @@ fn roles(examined: &mut Examined) -> Result<Vec<String>> {
 }
 
 /// The installed objects; returns the descriptions of the queues to check.
-fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueSpec>> {
+fn installed(examined: &mut Examined, wanted: &[String]) -> Result<Vec<QueueSpec>> {
     let name = examined.schema.as_str().to_owned();
     let there = match install::look_around(&mut examined.session, &examined.schema) {
         // A login that may not even read this can use no queue: that is a finding, and no gap in the check.
@@ -124,7 +132,7 @@ fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueS
     examined.findings.push(finding);
     let mut specs = Vec::new();
     for install::InstalledQueue { name: queue, spec: text, .. } in queues {
-        if wanted.is_some_and(|wanted| wanted != queue) {
+        if !wanted.is_empty() && !wanted.contains(queue) {
             continue;
         }
         match QueueSpec::from_json(text) {
@@ -138,8 +146,8 @@ fn installed(examined: &mut Examined, wanted: Option<&str>) -> Result<Vec<QueueS
             }
         }
     }
-    if let Some(wanted) = wanted.filter(|wanted| version.is_some() && !queues.iter().any(|queue| queue.name == *wanted))
-    {
+    let is_missing = |wanted: &&String| version.is_some() && !queues.iter().any(|queue| queue.name == **wanted);
+    for wanted in wanted.iter().filter(is_missing) {
         let known: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
         let remedy = match nearest(wanted, known.iter().copied()) {
             Some(near) => format!("there is {near}"),

@@ -382,15 +382,14 @@ impl Queue {
         Ok(())
     }
 
-    /// Performs an action on the items of a page, and records it: the outcome of each, in the same order. An item that was changed
-    /// since it was read is left alone.
+    /// Performs an action on items, and records it: the outcome of each, in the same order. An item that has another token by now is
+    /// left alone.
     ///
     /// # Errors
     /// Those of the call; [`ErrorKind::InvalidArgument`] for a purge, which has no outcome for each item.
-    pub fn act(&self, verb: OperatorVerb, page: &Batch) -> Result<Vec<Outcome>> {
-        let outcomes = self.0.apply(verb, page)?;
-        let keys: Vec<_> = page.iter().map(|item| ItemRef { key: item.key(), token: None }).collect();
-        self.0.record_items(verb.word(), &keys, &outcomes);
+    pub fn act(&self, verb: OperatorVerb, items: &[ItemRef<'_>]) -> Result<Vec<Outcome>> {
+        let outcomes = self.0.apply(verb, items)?;
+        self.0.record_items(verb.word(), items, &outcomes);
         Ok(outcomes)
     }
 

@@ -178,7 +178,7 @@ fn ask(queue: &Queue, args: &Args) -> readpast::Result<[Figure; 4]> {
 /// Reports a failure where a monitoring system looks: in the one line of standard output.
 fn unknown(message: &str, out: &Output) -> Result<Exit> {
     out.answer(
-        || format!("READPAST UNKNOWN - {}", one_line(message)),
+        || format!("READPAST UNKNOWN - {}", one_part(message)),
         || json!({"service": "UNKNOWN", "message": message}),
     )?;
     Ok(Exit::Plugin(3))
@@ -230,7 +230,7 @@ fn figures(args: &Args, stats: &QueueStats, capped: [bool; 4]) -> [Figure; 4] {
 fn line(queue: &str, worst: Service, figures: &[Figure]) -> String {
     let mut sorted: Vec<_> = figures.iter().collect();
     sorted.sort_by_key(|figure| std::cmp::Reverse(figure.judge()));
-    let mut line = format!("READPAST {} - {}: ", worst.word(), one_line(queue));
+    let mut line = format!("READPAST {} - {}: ", worst.word(), one_part(queue));
     for (i, figure) in sorted.iter().enumerate() {
         let _ = write!(line, "{}{}", if i > 0 { ", " } else { "" }, figure.text);
         if let (Some(levels), true) = (figure.levels, figure.judge() > Service::Ok) {
@@ -252,7 +252,7 @@ fn document(queue: &str, worst: Service, figures: &[Figure]) -> serde_json::Valu
 }
 
 /// A bar or a line's end would begin another part.
-fn one_line(text: &str) -> String {
+fn one_part(text: &str) -> String {
     printable(text).split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/")
 }
 
@@ -302,6 +302,6 @@ mod tests {
 
     #[test]
     fn nothing_breaks_the_line() {
-        assert_eq!(one_line("a | b\nc\u{1b}[0m"), "a / b c\u{fffd}[0m");
+        assert_eq!(one_part("a | b\nc\u{1b}[0m"), "a / b c\u{fffd}[0m");
     }
 }

@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::{Output, note};
-use crate::printable::printable;
+use crate::printable::one_line;
 use crate::{connection, findings};
 use readpast::discover::{Candidate, Report, discover};
 use readpast::{Error, ErrorKind};
@@ -56,15 +56,15 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
 
 fn shown(table: &Candidate) -> String {
     let of = table.system.map(|system| format!("   ({system})")).unwrap_or_default();
-    let mut lines = printable(&format!("{}.{}{of}", table.schema, table.name)) + "\n";
+    let mut lines = one_line(&format!("{}.{}{of}", table.schema, table.name)) + "\n";
     if let Some(verdict) = table.verdict {
         lines += &format!("    {verdict}\n");
     }
     for evidence in &table.evidence {
-        lines += &format!("    {}\n", printable(evidence));
+        lines += &format!("    {}\n", one_line(evidence));
     }
     if let Err(why) = &table.description {
-        lines += &format!("    no description: {}\n", printable(why));
+        lines += &format!("    no description: {}\n", one_line(why));
     }
     lines + &table.traps.iter().map(|trap| findings::shown(trap) + "\n").collect::<String>()
 }

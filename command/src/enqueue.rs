@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
 use crate::global::Global;
 use crate::output::{Output, note};
+use crate::printable::one_line;
 use crate::progress::Progress;
 use crate::signals::Stop;
 use crate::{connection, duration};
@@ -205,9 +206,9 @@ impl Sender<'_> {
             return Ok(());
         }
         let text = || match (item.duplicate, item.key.as_str()) {
-            (false, key) => key.to_owned(),
+            (false, key) => one_line(key),
             (true, "") => "duplicate".to_owned(),
-            (true, key) => format!("{key}\tduplicate"),
+            (true, key) => format!("{}\tduplicate", one_line(key)),
         };
         let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         self.out.answer(

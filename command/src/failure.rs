@@ -1,7 +1,7 @@
 //! Failures of the command, and their messages: cause, then remedy.
 
 use crate::exit::Exit;
-use crate::printable::printable;
+use crate::printable::{one_line, printable};
 use readpast::{Error, ErrorKind};
 use serde_json::json;
 use std::io;
@@ -67,7 +67,9 @@ impl Failure {
             return;
         }
         let remedy = remedy.map_or_else(String::new, |remedy| format!("\n  {remedy}"));
-        let _ = io::Write::write_fmt(&mut out, format_args!("readpast: {}{remedy}\n", printable(&message)));
+        // Texts of the user keep their lines; a report of a server is on one.
+        let message = if matches!(self, Self::Usage(_)) { printable(&message) } else { one_line(&message) };
+        let _ = io::Write::write_fmt(&mut out, format_args!("readpast: {message}{remedy}\n"));
     }
 
     /// The remedy, where the message does not have it.

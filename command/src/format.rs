@@ -21,14 +21,8 @@ pub fn span(ms: Option<i64>) -> String {
     ms.map_or_else(|| "–".to_owned(), span_text)
 }
 
-/// Other people's text: characters that turn text around or are invisible are replaced by a visible mark.
-pub fn plain(text: &str) -> String {
-    let hidden = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.replace("\r\n", "\n").chars().map(|c| if hidden(c) { '\u{fffd}' } else { c }).collect()
-}
+/// Other people's text.
+pub use crate::printable::printable as plain;
 
 /// A value as text, and bytes as hexadecimal numbers, at most so many of them; `None` where there is none.
 pub fn value(value: Option<Value<'_>>, most: usize) -> Option<String> {

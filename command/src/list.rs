@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::failure::Result;
 use crate::global::Global;
 use crate::output::{Output, note};
-use crate::printable::printable;
+use crate::printable::one_line;
 use readpast::install::{Installed, installed};
 use readpast::{Config, ItemState, Queue, Watched, ask};
 use serde_json::{Map, Value, json};
@@ -36,7 +36,7 @@ pub fn run(global: &Global, _: &Args, out: &Output) -> Result<Exit> {
         out.answer(
             || {
                 let items = counted.as_ref().map_or_else(|error| format!("not counted: {error}"), by_state);
-                printable(&format!("{:<name$}  {:<place$}  {items}", queue.queue, table(queue)))
+                one_line(&format!("{:<name$}  {:<place$}  {items}", queue.queue, table(queue)))
             },
             || document(schema.as_str(), queue, &counted),
         )?;

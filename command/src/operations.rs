@@ -6,7 +6,7 @@ use crate::failure::{Failure, Result, usage};
 use crate::filter;
 use crate::global::Global;
 use crate::output::Output;
-use crate::printable::printable;
+use crate::printable::one_line;
 use crate::progress::Progress;
 use crate::signals::Stop;
 use clap::Subcommand;
@@ -103,7 +103,7 @@ fn unknown(queue: &str, number: i64) -> Failure {
 
 fn list(actions: &[OperatorAction], out: &Output) -> Result<Exit> {
     for action in actions {
-        out.answer(|| printable(&line(action)), || document(action))?;
+        out.answer(|| line(action), || document(action))?;
     }
     Ok(Exit::Done)
 }
@@ -115,13 +115,13 @@ fn line(action: &OperatorAction) -> String {
         "{}\t{}\t{}\t{}\t{}\t{}{expected}{refused}\t{}\t{}{}",
         action.number,
         action.begun_at.get(..19).unwrap_or(&action.begun_at),
-        action.queue,
-        action.verb,
+        one_line(&action.queue),
+        one_line(&action.verb),
         action.state,
         action.done,
-        action.who,
-        action.filter.as_deref().unwrap_or("-"),
-        action.result.as_deref().map_or_else(String::new, |result| format!("\t{result}")),
+        one_line(&action.who),
+        one_line(action.filter.as_deref().unwrap_or("-")),
+        action.result.as_deref().map_or_else(String::new, |result| format!("\t{}", one_line(result))),
     )
 }
 

@@ -1,7 +1,7 @@
 //! Standard output: plain text, or JSON on request. One JSON document for one answer, one a line for many.
 
 use crate::failure::{Failure, Result};
-use crate::printable::printable;
+use crate::printable::{one_line, printable};
 use log::Level;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
@@ -29,9 +29,9 @@ impl Output {
         io::stdout().is_terminal()
     }
 
-    /// One answer: its text, or the same as JSON.
+    /// One answer: its text, in which nothing commands the terminal, or the same as JSON.
     pub fn answer<J: Display>(&self, text: impl FnOnce() -> String, json: impl FnOnce() -> J) -> Result<()> {
-        let line = if self.json { json().to_string() } else { text() };
+        let line = if self.json { json().to_string() } else { printable(&text()) };
         self.write(&line, "\n")
     }
 
@@ -69,7 +69,7 @@ pub fn is_read() -> bool {
     ELSEWHERE.get().is_none()
 }
 
-/// A remark for the person at the terminal, on standard error. It may get lost: nothing depends on it.
+/// A remark for the person at the terminal, on standard error, on a line of its own. It may get lost: nothing depends on it.
 pub fn note(text: &str) {
     remark(Level::Info, text);
 }
@@ -87,10 +87,19 @@ pub fn remark(level: Level, text: &str) {
     let _ = say(level, text);
 }
 
+/// A remark of many lines, which the caller has made of parts on one line each.
+pub fn note_lines(text: &str) {
+    let _ = put(Level::Info, &printable(text));
+}
+
 fn say(level: Level, text: &str) -> io::Result<()> {
+    put(level, &one_line(text))
+}
+
+fn put(level: Level, text: &str) -> io::Result<()> {
     match ELSEWHERE.get() {
-        Some(place) => place(level, &printable(text)),
-        None => writeln!(io::stderr().lock(), "readpast: {}", printable(text))?,
+        Some(place) => place(level, text),
+        None => writeln!(io::stderr().lock(), "readpast: {text}")?,
     }
     Ok(())
 }

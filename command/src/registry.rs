@@ -34,6 +34,11 @@ impl Registry {
         &self.config
     }
 
+    /// The queues that were named; none where all are shown.
+    pub fn only(&self) -> &[String] {
+        &self.only
+    }
+
     pub fn all(&self) -> Vec<Arc<Sampler>> {
         self.samplers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -17,6 +17,7 @@ mod items;
 mod life;
 mod listen;
 mod metrics;
+mod notices;
 mod operations;
 mod overview;
 mod paced;
@@ -29,6 +30,7 @@ mod runner;
 mod search;
 mod slots;
 mod times;
+mod turns;
 mod workers;
 
 use crate::exit::Exit;
@@ -82,13 +84,13 @@ pub struct Args {
     /// Lets viewers delete ended items, too
     #[arg(long, requires = "allow_actions")]
     allow_purge: bool,
-    /// The name of the environment in the head of each page. In `production`, `prod` and `live` an action needs the queue's name typed
+    /// The name of the environment in the head of each page. If it begins with the word `production`, `prod` or `live`, an action needs the queue's name typed
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
     /// The colour of that name; production is red
     #[arg(long, value_name = "COLOR", requires = "environment")]
     color: Option<environment::Color>,
-    /// Shows no payload: the values of the queue's own columns
+    /// Shows no payload: the values of the queue's own columns. Keys stay: addresses and the log of actions name items by them
     #[arg(long)]
     hide_payload: bool,
     /// How often the figures are taken
@@ -124,6 +126,7 @@ struct App {
     auth: Auth,
     queues: Arc<Registry>,
     pages: pages::Pages,
+    notices: notices::Notices,
     schema: String,
     environment: environment::Environment,
     /// Whether items may be changed, and ended ones be deleted.
@@ -155,6 +158,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         auth: Auth::new(access, args.hosts.clone())?,
         queues: Arc::new(queues),
         pages: pages::Pages::new()?,
+        notices: notices::Notices::default(),
         schema,
         environment: environment::Environment::new(args.environment.as_deref(), args.color),
         acts: args.allow_actions,

@@ -5,6 +5,7 @@ use crate::failure::Result;
 use crate::filter;
 use crate::global::Global;
 use crate::output::Output;
+use crate::printable::one_line;
 use clap::Subcommand;
 
 /// Shows and sets the queue settings that procedures read from AppSettings
@@ -64,7 +65,10 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             Some(value) => (value, setting.table.as_str()),
             None => (setting.described, "description"),
         };
-        out.answer(|| format!("{}\t{counts}\t{by}", setting.param), || readpast::ask::setting(setting))?;
+        out.answer(
+            || format!("{}\t{counts}\t{}", one_line(&setting.param), one_line(by)),
+            || readpast::ask::setting(setting),
+        )?;
     }
     Ok(Exit::Done)
 }

@@ -6,7 +6,7 @@ use crate::filter::{self, FilterArgs, Pages};
 use crate::format;
 use crate::global::Global;
 use crate::output::{Output, note};
-use crate::printable::printable;
+use crate::printable::{one_line, printable};
 use crate::why;
 use readpast::queue::MAX_ITEMS;
 use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Why, ask};
@@ -95,7 +95,7 @@ fn attempts(queue: &Queue, key: &str) -> Result<Option<Vec<Attempt>>> {
     match queue.attempts(key) {
         Ok(attempts) => Ok(Some(attempts)),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            note(&format!("this login may not see the attempts at {}: {error}", printable(key)));
+            note(&format!("this login may not see the attempts at {}: {error}", one_line(key)));
             Ok(None)
         }
         Err(error) => Err(error.into()),
@@ -104,25 +104,26 @@ fn attempts(queue: &Queue, key: &str) -> Result<Option<Vec<Attempt>>> {
 
 fn line(spec: &QueueSpec, item: &Item<'_>) -> String {
     let error = crate::roles::text(spec, item, "error").unwrap_or_default();
-    let error = printable(error.lines().next().unwrap_or_default());
+    let error = one_line(error.lines().next().unwrap_or_default());
     let number = filter::spoken(spec, item.key());
-    format!("{}\t{number}\t{}\t{}\t{error}", printable(item.key()), state(item), item.attempt())
+    format!("{}\t{number}\t{}\t{}\t{error}", one_line(item.key()), state(item), item.attempt())
 }
 
 /// An item with all of its columns.
 pub fn in_full(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>) -> String {
-    let width = item.columns().iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
+    let names: Vec<_> = item.columns().iter().map(|column| one_line(&column.name)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let number = spec.short_number(item.key()).map_or_else(String::new, |number| format!("   short number {number}"));
-    let mut lines = vec![format!("item {}{number}", printable(item.key()))];
-    lines.extend(why.map(|why| format!("  {}", printable(&why.to_string()))));
-    for (index, column) in item.columns().iter().enumerate() {
+    let mut lines = vec![format!("item {}{number}", one_line(item.key()))];
+    lines.extend(why.map(|why| format!("  {}", one_line(&why.to_string()))));
+    for (index, (column, name)) in item.columns().iter().zip(&names).enumerate() {
         let value = match format::value(item.value(index), usize::MAX) {
             None if spec.is_secret(&column.name) => "(secret)".to_owned(),
             None => "-".to_owned(),
             Some(value) => printable(&value),
         };
         let indented = value.replace('\n', &format!("\n{:1$}", "", width + 4));
-        lines.push(format!("  {:<width$}  {indented}", column.name));
+        lines.push(format!("  {name:<width$}  {indented}"));
     }
     lines.join("\n")
 }
@@ -141,7 +142,7 @@ fn attempt_lines(attempts: &[Attempt]) -> String {
         let head = format!(
             "\n  attempt {} by {}: {}, from {began} to {}",
             attempt.number,
-            printable(worker),
+            one_line(worker),
             attempt.outcome,
             attempt.ended
         );

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// one thing. A later one means that the user has lost patience.
 const TWICE: Duration = Duration::from_millis(300);
 
+/// A span in which a loop that is not held up has ended.
+const SOON: Duration = Duration::from_secs(1);
+
 /// Listens until it is closed.
 pub struct Listening {
     #[cfg(unix)]
@@ -96,6 +99,23 @@ impl Stop {
             if seen.swap(signal, Ordering::Relaxed) != 0 {
                 exit(Exit::Signal(signal).status());
             }
+        })?;
+        Ok(stop)
+    }
+
+    /// The same, for work that its terminal may hold up: one that takes no more output, or is gone, which the terminal's library takes for
+    /// keys without end. Work that goes on after a signal ends with the process, once `restore` has put the terminal in order.
+    ///
+    /// # Errors
+    /// As [`listen`].
+    pub fn listen_at_terminal(restore: impl Fn() + Send + 'static) -> Result<Self> {
+        let stop = Self::default();
+        let seen = Arc::clone(&stop.0);
+        listen(move |signal| {
+            seen.store(signal, Ordering::Relaxed);
+            std::thread::sleep(SOON);
+            restore();
+            exit(Exit::Signal(signal).status());
         })?;
         Ok(stop)
     }

@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::{Output, try_note};
+use crate::printable::one_line;
 use crate::{connection, duration};
 use drawn::{LINE, Pens, TerminalSize};
 use rates::{By, RateOptions, Rates};
@@ -238,7 +239,7 @@ fn table(
     lines.extend(steps(stats));
     lines.extend(look.rates.iter().flat_map(Rates::lines));
     lines.push(workers(stats));
-    lines.join("\n")
+    lines.iter().map(|line| one_line(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// How many items are at each step, with the states that any of them is in.

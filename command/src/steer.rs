@@ -6,9 +6,10 @@ use crate::filter::{self, FilterArgs, Pages};
 use crate::global::Global;
 use crate::operations;
 use crate::output::{Output, note};
+use crate::printable::one_line;
 use crate::progress::Progress;
 use readpast::OperatorVerb as Verb;
-use readpast::{Answer, Filter, ItemState, Queue};
+use readpast::{Answer, Filter, ItemRef, ItemState, Queue};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -56,13 +57,14 @@ fn by_key(verb: Verb, global: &Global, queue: &Queue, filter: &Filter, out: &Out
     let (mut done, mut refused) = (0, 0);
     for page in Pages::of(queue, filter, PAGE) {
         let page = page?;
-        for (item, outcome) in page.iter().zip(queue.act(verb, &page)?) {
+        let items: Vec<_> = page.iter().map(ItemRef::from).collect();
+        for (item, outcome) in items.iter().zip(queue.act(verb, &items)?) {
             if outcome.answer == Answer::Ok {
                 done += 1;
             } else {
                 refused += 1;
                 let state = outcome.state.map_or("gone", ItemState::as_str);
-                let what = format!("{} was left unchanged: {:?}, it is {state}", item.key(), outcome.answer);
+                let what = format!("{} was left unchanged: {:?}, it is {state}", item.key, outcome.answer);
                 progress.aside(|| note(&what));
             }
         }
@@ -80,7 +82,10 @@ fn dry_run(verb: Verb, queue: &Queue, filter: &Filter, out: &Output) -> Result<E
             let state = item.state().map_or("gone", ItemState::as_str);
             *states.entry(state).or_insert(0_u64) += 1;
             out.answer(
-                || format!("{}\t{}\t{state}\t{}", item.key(), filter::spoken(queue.spec(), item.key()), item.attempt()),
+                || {
+                    let number = filter::spoken(queue.spec(), item.key());
+                    format!("{}\t{number}\t{state}\t{}", one_line(item.key()), item.attempt())
+                },
                 || {
                     let (key, number) = (item.key(), readpast::ask::digits(queue.spec(), item.key()));
                     json!({"key": key, "short_number": number, "status": state, "attempt": item.attempt()})

@@ -1,5 +1,6 @@
 //! `readpast top`: the queues of a schema on a terminal, again and again, with keys to open and steer items.
 
+mod calls;
 mod model;
 mod screen;
 mod terminal;
@@ -11,7 +12,7 @@ use crate::output::Output;
 use crate::registry::{self, Registry};
 use crate::signals::Stop;
 use crate::{concerns, connection, duration};
-use model::{Model, Sampled};
+use model::{Model, Sampled, Step};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,20 +81,27 @@ fn document(sampled: &Sampled) -> serde_json::Value {
 
 /// Draws and reads keys until one ends it.
 fn watch(mut model: Model, queues: &Arc<Registry>, most: u32) -> Result<Exit> {
-    let stop = Stop::listen()?;
+    let stop = Stop::listen_at_terminal(terminal::restore_at_once)?;
     registry::watch(queues, (model.every, most), stop.clone(), || ())
         .map_err(|error| Failure::Partly(format!("no thread for the figures: {error}"), Exit::Unavailable))?;
+    let calls = calls::Calls::start()
+        .map_err(|error| Failure::Partly(format!("no thread for the database: {error}"), Exit::Unavailable))?;
     let mut terminal = terminal::Terminal::open()?;
     loop {
         if let Some(signal) = stop.signal() {
             return Ok(Exit::Signal(signal));
         }
         model.take(queues);
-        terminal.draw(&screen::lines(&model, terminal.size()))?;
-        if let Some(key) = terminal.key(Duration::from_millis(200))?
-            && model.press(key)
-        {
-            return Ok(Exit::Done);
+        if let Some(Step::Call(call)) = calls.came().map(|came| model.receive(came)) {
+            calls.make(call);
+        }
+        terminal.draw(&screen::lines(&mut model, terminal.size()))?;
+        // A key or an answer is seen within this time.
+        let within = Duration::from_millis(if model.is_waiting() { 50 } else { 200 });
+        match terminal.key(within)?.map(|key| model.press(key)) {
+            Some(Step::End) => return Ok(Exit::Done),
+            Some(Step::Call(call)) => calls.make(call),
+            Some(Step::Stay) | None => {}
         }
     }
 }

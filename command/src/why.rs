@@ -5,7 +5,7 @@ use crate::failure::Result;
 use crate::filter;
 use crate::global::Global;
 use crate::output::{Output, note};
-use crate::printable::printable;
+use crate::printable::one_line;
 use readpast::{Queue, ask};
 
 /// Says why items are not being worked on
@@ -33,7 +33,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         let spec = queue.spec();
         match queue.why(key)? {
             Some(why) => out.answer(
-                || format!("{}\t{}\t{}", printable(key), filter::spoken(spec, key), printable(&why.to_string())),
+                || format!("{}\t{}\t{}", one_line(key), filter::spoken(spec, key), one_line(&why.to_string())),
                 || ask::why(spec, key, &why),
             )?,
             None => {

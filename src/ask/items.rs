@@ -4,7 +4,7 @@ use super::given::Given;
 use super::question::{Field, Question, number, object, text};
 use crate::description::QueueSpec;
 use crate::error::{ErrorKind, Result};
-use crate::item::{Attempt, Item, ItemState, Why};
+use crate::item::{Attempt, Item, ItemRef, ItemState, Why};
 use crate::queue::{MAX_ITEMS, Queue};
 use serde_json::{Value, json};
 
@@ -141,7 +141,7 @@ pub fn item(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>, attempts: Opti
     let status = item.state().map_or("", ItemState::as_str);
     let mut head = json!({
         "key": item.key(), "short_number": digits(spec, item.key()), "status": status, "attempt": item.attempt(),
-        "token": token(item),
+        "token": ItemRef::from(*item).token,
     });
     if let Some(why) = why {
         head["why"] = reason(why);
@@ -164,9 +164,4 @@ fn attempt(of: &Attempt) -> Value {
 #[must_use]
 pub fn digits(spec: &QueueSpec, key: &str) -> Option<String> {
     Some(spec.short_number(key)?.replace(' ', ""))
-}
-
-/// The token of an item, for a call on it as long as it is unchanged. An item of a described table may have none yet.
-pub(super) fn token<'a>(item: &Item<'a>) -> Option<&'a str> {
-    Some(item.token()).filter(|token| !token.is_empty())
 }

@@ -1,7 +1,7 @@
 //! Changes that an operator makes to items.
 
 use super::given::{Given, refuse};
-use super::items::{FILTER, token};
+use super::items::FILTER;
 use super::question::{Field, Question, list, number, object, text};
 use crate::error::{ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, ItemRef, ItemState, OperatorVerb as Verb, Outcome, Settlement};
@@ -37,7 +37,7 @@ fn change(
 }
 
 fn refs<'a>(page: &'a Batch) -> Vec<ItemRef<'a>> {
-    page.iter().map(|item| ItemRef { key: item.key(), token: token(&item) }).collect()
+    page.iter().map(ItemRef::from).collect()
 }
 
 /// How many items were changed so far, by their state then, and how many were refused.

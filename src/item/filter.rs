@@ -43,8 +43,9 @@ pub struct ItemRef<'a> {
 }
 
 impl<'a> From<super::Item<'a>> for ItemRef<'a> {
+    /// The item as long as it is unchanged. An item of a described table may have no token yet.
     fn from(item: super::Item<'a>) -> Self {
-        Self { key: item.key(), token: Some(item.token()) }
+        Self { key: item.key(), token: Some(item.token()).filter(|token| !token.is_empty()) }
     }
 }
 

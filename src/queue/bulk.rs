@@ -147,7 +147,8 @@ impl QueueInner {
             let purged = usize::try_from(purged).unwrap_or(usize::MAX).min(page.len());
             return Ok((purged, page.len() - purged));
         }
-        let outcomes = self.apply(verb, page)?;
+        let items: Vec<_> = page.iter().map(ItemRef::from).collect();
+        let outcomes = self.apply(verb, &items)?;
         let done = outcomes.iter().filter(|outcome| outcome.answer == Answer::Ok).count();
         Ok((done, outcomes.len() - done))
     }
@@ -163,14 +164,11 @@ impl QueueInner {
         })
     }
 
-    /// The outcome of an action for each item of a page.
-    pub(super) fn apply(&self, verb: OperatorVerb, page: &Batch) -> Result<Vec<Outcome>> {
+    /// The outcome of an action for each item.
+    pub(super) fn apply(&self, verb: OperatorVerb, items: &[ItemRef<'_>]) -> Result<Vec<Outcome>> {
         let settled = |action: Action, delay_ms: Option<i64>| {
-            let control = |item| {
-                let item: crate::item::Item<'_> = item;
-                Settlement { delay_ms, ..Settlement::control(item.key(), token(item), action) }
-            };
-            let settlements: Vec<_> = page.iter().map(control).collect();
+            let control = items.iter().map(|item| Settlement::control(item.key, item.token, action));
+            let settlements: Vec<_> = control.map(|control| Settlement { delay_ms, ..control }).collect();
             self.settle(&settlements, None, 0, calls::Answers::All).map(|(outcomes, _)| outcomes)
         };
         match verb {
@@ -179,18 +177,10 @@ impl QueueInner {
             OperatorVerb::Cancel => settled(Action::Cancel, None),
             OperatorVerb::Pause => settled(Action::Pause, None),
             OperatorVerb::Resume => settled(Action::Resume, None),
-            OperatorVerb::Redrive => {
-                let items: Vec<_> = page.iter().map(|item| ItemRef { key: item.key(), token: token(item) }).collect();
-                self.redrive(&items, None)
-            }
+            OperatorVerb::Redrive => self.redrive(items, None),
             OperatorVerb::Purge => {
                 Err(Error::new(ErrorKind::InvalidArgument, "a purge has no outcome for each item; use Queue::purge"))
             }
         }
     }
-}
-
-/// The token of an item, for a call on it as long as it is unchanged. An item of a described table may have none yet.
-fn token(item: crate::item::Item<'_>) -> Option<&str> {
-    Some(item.token()).filter(|token| !token.is_empty())
 }

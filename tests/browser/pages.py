@@ -145,7 +145,7 @@ def every_page(browser: Browser) -> None:
         "workers": ("/workers", "Workers that are there"),
         "operations": ("/operations", "resume"),
         "operation": (f"/queue/Mail/operation?number={browser.server.operation()}", "it took"),
-        "doctor": ("/doctor?run=1", "0 errors"),
+        "doctor": ("/doctor", "Run the checks"),
         "nothing": ("/nowhere", "There is nothing here"),
     }
     browser.open("/queue/Mail")
@@ -274,6 +274,13 @@ def every_action(browser: Browser) -> None:
     assert browser.server.states()["Cancelled"] == 0
 
 
+def the_doctor_is_asked_by_its_button(browser: Browser) -> None:
+    browser.open("/doctor")
+    browser.find("main form button").click()
+    browser.wait("the findings are shown", lambda: "0 errors" in browser.text())
+    browser.judge("doctor, asked")
+
+
 def a_lost_server_is_reported(browser: Browser) -> None:
     browser.open("/queue/Mail")
     browser.wait("it is connected", lambda: not browser.find("#offline").is_displayed())
@@ -309,6 +316,7 @@ def main() -> None:
                 figures_come_by_themselves,
                 many_pages_are_open_at_once,
                 every_action,
+                the_doctor_is_asked_by_its_button,
                 what_leads_nowhere_says_so,
                 a_lost_server_is_reported,
             ]:

@@ -1,7 +1,10 @@
 //! Actions on items: a preview first, then the action on those items that are still as they were.
 
+mod perform;
+
 use super::App;
 use super::answer::Answer;
+use super::auth::STRANGE_FORM;
 use super::encoding::encode;
 use super::items::{error_text, explained, line};
 use super::pages::Page;
@@ -10,15 +13,18 @@ use super::right::Right;
 use super::search::{Fields, fields, filter, query, with_keys};
 use crate::output::note;
 use crate::sampler::Sampler;
+use perform::{Ended, Shown, perform};
 use readpast::OperatorVerb as Verb;
-use readpast::{Filter, ItemState, Queue};
+use readpast::{ItemRef, ItemState};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Items that are counted before, those that are done while the browser waits, and those that are shown.
+/// Items that are counted before, and those that are shown.
 const COUNTED: u32 = 1_000;
-const SMALL: usize = 500;
 const SHOWN: usize = 50;
+/// Fields of the form: a state of the items that were shown; and where they were chosen by key, a token with its key.
+const SEEN: &str = "seen";
+const TOKEN: &str = "token";
 
 /// Why nothing can be changed.
 pub const CHANGES_NOTHING: &str = "This server, or your right, only shows. It takes --allow-actions, a login that may change items, and a \
@@ -53,7 +59,9 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Err(why) => return app.pages.problem(app, request, 400, "Nothing can be changed", &why),
     };
     let (mut items, mut states, mut others) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    let mut seen = Vec::new();
     let (mut more, mut problem) = (false, None);
+    let names_keys = fields.iter().any(|(name, _)| name == "key");
     // One bounded look, as the page of items takes it, whatever the size of the queue.
     let found = filter(&fields, verb.states())
         .and_then(|filter| queue.look(&filter, None, COUNTED, app.most).map_err(|error| error_text(&error)));
@@ -66,13 +74,21 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
                 *counts.entry(item.state().map_or("gone", ItemState::as_str)).or_insert(0_i64) += 1;
                 if is_possible && items.len() < SHOWN {
                     items.push(line(queue.spec(), &item, &[]));
+                    if let Some(token) = ItemRef::from(item).token.filter(|_| names_keys) {
+                        seen.push((TOKEN.to_owned(), format!("{token} {}", item.key())));
+                    }
                 }
+            }
+            // Items that were not looked at may be in other states.
+            if !more {
+                seen.extend(states.keys().map(|state| (SEEN.to_owned(), (*state).to_owned())));
             }
         }
         Err(why) => problem = Some(why),
     }
     let query = query(&fields);
     fields.push(("verb".to_owned(), verb.word().to_owned()));
+    fields.append(&mut seen);
     let counted = |states: &BTreeMap<&str, i64>| {
         states.iter().map(|(state, of)| json!({"state": state, "items": of})).collect::<Vec<_>>()
     };
@@ -107,9 +123,7 @@ pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Err(answer) => return answer,
     };
     if !app.auth.trusts_form(&request.headers, request.one("secret")) {
-        let text =
-            "The form did not come from a page of this server, or the server has restarted since: load the page again.";
-        return app.pages.problem(app, request, 403, "Nothing was done", text);
+        return app.pages.problem(app, request, 403, "Nothing was done", STRANGE_FORM);
     }
     let queue = &sampler.queue;
     if app.environment.asks_twice() && request.one("confirm").map(str::trim) != Some(queue.name()) {
@@ -124,58 +138,42 @@ pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Err(why) => return app.pages.problem(app, request, 400, "Nothing was done", &why),
     };
     let acting = queue.on_behalf_of(&request.who);
-    let number = match perform(app, &acting, verb, &filter) {
-        Ok(Ended::Now(done, refused)) => {
-            note(&format!(
-                "{} of {}: {done}, refused: {refused}; {}; by {}",
-                verb.done(),
-                queue.name(),
-                query(&fields),
-                request.who
-            ));
-            return Answer::see(&place(queue.name(), verb, (done, refused), &fields));
-        }
-        Ok(Ended::Later(number)) => number,
-        Err(why) => return app.pages.problem(app, request, 502, "Not all items were changed", &why),
+    let ended = perform(app, &acting, verb, filter, &Shown::of(request));
+    // The log names user, action and items, also after a failure.
+    let log = |word: &str, result: &str| {
+        note(&format!("{word} of {}: {result}; {}; by {}", queue.name(), query(&fields), request.who));
     };
-    Answer::see(&format!("/queue/{}/operation?number={number}", encode(queue.name())))
-}
-
-/// The end of an action.
-enum Ended {
-    /// It has been done: items that were changed, and that were not.
-    Now(i64, i64),
-    /// It goes on, or has failed, under this number.
-    Later(i64),
-}
-
-/// Does an action: a small one at once, and any other behind the page.
-fn perform(app: &App, queue: &Queue, verb: Verb, filter: &Filter) -> Result<Ended, String> {
-    let why = |error: readpast::Error| error_text(&error);
-    let (batch, further) = queue.look(filter, None, COUNTED, app.most).map_err(why)?;
-    let possible = batch.iter().filter(|item| item.state().is_some_and(|state| verb.takes(state))).count();
-    let is_whole = further.is_none() && batch.len() < COUNTED as usize;
-    let expected = is_whole.then(|| i64::try_from(possible).unwrap_or(i64::MAX));
-    let begin = || queue.begin_action(verb, filter, expected);
-    if is_whole && batch.len() <= SMALL {
-        let (number, ended) = app.runner.run(queue, begin).map_err(why)?;
-        return match ended {
-            Some(action) if action.state == "Done" => Ok(Ended::Now(action.done, action.refused)),
-            Some(action) if action.state == "Failed" => Err(action.result.unwrap_or_default()),
-            _ => Ok(Ended::Later(number)),
-        };
+    match ended {
+        Ok(Ended::Now(done, refused)) => {
+            log(verb.done(), &format!("{done}, refused: {refused}"));
+            Answer::see(&place(queue.name(), verb, &fields, app.notices.keep(notice(verb, done, refused))))
+        }
+        Ok(Ended::Later(number)) => {
+            log(verb.word(), &format!("operation {number}"));
+            Answer::see(&format!("/queue/{}/operation?number={number}", encode(queue.name())))
+        }
+        Err(why) => {
+            log(verb.word(), &why);
+            app.pages.problem(app, request, 502, "Not all items were changed", &why)
+        }
     }
-    let number = begin().map_err(why)?;
-    app.runner.start(queue, number);
-    Ok(Ended::Later(number))
 }
 
-/// The page after an action: the item, or the items that match.
-fn place(queue: &str, verb: Verb, (done, refused): (i64, i64), fields: &Fields) -> String {
-    let back = format!("did={}&done={done}&refused={refused}", verb.word());
+fn notice(verb: Verb, done: i64, refused: i64) -> String {
+    let left = if refused > 0 {
+        format!(", left unchanged: {refused}, which changed meanwhile or are in another state")
+    } else {
+        String::new()
+    };
+    format!("{}: {done}{left}", verb.done())
+}
+
+/// The page after an action, with the name of its notice: the item, or the items that match.
+fn place(queue: &str, verb: Verb, fields: &Fields, notice: Option<String>) -> String {
+    let back = notice.map_or_else(String::new, |name| format!("&did={name}"));
     let keys: Vec<_> = fields.iter().filter(|(name, _)| name == "key").collect();
     match keys.as_slice() {
-        [(_, key)] if verb != Verb::Purge => format!("/queue/{}/item?key={}&{back}", encode(queue), encode(key)),
-        _ => format!("/queue/{}/items?{}&{back}", encode(queue), query(fields)),
+        [(_, key)] if verb != Verb::Purge => format!("/queue/{}/item?key={}{back}", encode(queue), encode(key)),
+        _ => format!("/queue/{}/items?{}{back}", encode(queue), query(fields)),
     }
 }

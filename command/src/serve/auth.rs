@@ -1,14 +1,19 @@
 //! Access control: users, host names, and the origin of forms, so that no other site's page reaches ours.
 
 use super::answer::Answer;
-use super::encoding::base64;
+use super::encoding::{base64, random};
 use super::right::Right;
 use crate::failure::{Result, usage};
+use crate::printable::one_line;
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use std::net::IpAddr;
 
 /// The characters of a name that are logged.
 const LONGEST_NAME: usize = 100;
+
+/// The refusal of a form that does not come from here.
+pub const STRANGE_FORM: &str =
+    "The form did not come from a page of this server, or the server has restarted since: load the page again.";
 
 /// Clients to serve.
 pub enum Access {
@@ -38,9 +43,7 @@ impl Auth {
                 }
             }
         }
-        let mut bytes = [0_u8; 16];
-        getrandom::fill(&mut bytes).map_err(|error| usage(format!("the system gives no random numbers: {error}")))?;
-        let secret = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let secret = random().map_err(|error| usage(format!("the system gives no random numbers: {error}")))?;
         Ok(Self { access, hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(), secret })
     }
 
@@ -104,13 +107,21 @@ impl Auth {
             Access::Header(header, _) => (text(header), format!("{from}, a proxy")),
             Access::Token(_) => (text(AUTHORIZATION.as_str()).as_deref().and_then(user_of), from.to_string()),
         };
-        // On one line, whatever it is.
-        let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-        let name = name.map(|name| name.trim().chars().take(LONGEST_NAME).map(plain).collect::<String>());
+        let name = name.map(|name| one_line(&name.trim().chars().take(LONGEST_NAME).collect::<String>()));
         match name.filter(|name| !name.is_empty()) {
             Some(name) => format!("{name} ({from})"),
             None => from,
         }
+    }
+
+    /// Whether a request comes from a page of ours, from no page, or from a person who follows another site's link. Programs send
+    /// no such headers; a page of another site must not have this server work unseen.
+    pub fn admits_page(&self, headers: &HeaderMap) -> bool {
+        let says = |name: &str, word: &str| headers.get(name).is_some_and(|value| value == word);
+        !headers.contains_key("sec-fetch-site")
+            || says("sec-fetch-site", "same-origin")
+            || says("sec-fetch-site", "none")
+            || (says("sec-fetch-mode", "navigate") && says("sec-fetch-dest", "document"))
     }
 
     /// Whether a form was sent from a page of ours.
@@ -212,6 +223,21 @@ mod tests {
         assert_eq!(named(token(), &[("authorization", "Bearer tttt")]), "10.0.0.1");
         let long = "a".repeat(1000);
         assert_eq!(named(header(), &[("x-remote-user", &long)]).len(), LONGEST_NAME + " (10.0.0.1, a proxy)".len());
+    }
+
+    #[test]
+    fn pages_of_other_sites_may_only_link_here() {
+        let auth = auth(Access::Anybody);
+        let from = |site, mode, dest| {
+            auth.admits_page(&headers(&[("sec-fetch-site", site), ("sec-fetch-mode", mode), ("sec-fetch-dest", dest)]))
+        };
+        assert!(auth.admits_page(&HeaderMap::new()), "a program");
+        assert!(from("same-origin", "cors", "empty") && from("none", "navigate", "document"));
+        for site in ["cross-site", "same-site"] {
+            assert!(from(site, "navigate", "document"), "a link");
+            assert!(!from(site, "no-cors", "image") && !from(site, "cors", "empty"), "{site}");
+            assert!(!from(site, "navigate", "iframe") && !auth.admits_page(&headers(&[("sec-fetch-site", site)])));
+        }
     }
 
     #[test]

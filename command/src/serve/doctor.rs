@@ -5,12 +5,23 @@ use super::pages::Page;
 use super::request::Request;
 use super::{App, items};
 use crate::findings;
-use readpast::doctor::{Severity, check};
+use readpast::doctor::{Finding, Severity, check_queues};
 use serde_json::json;
 
+/// The form that runs the checks. They ask the catalog for much: a link is not enough.
 pub fn page(app: &App, request: &Request) -> Answer {
-    // The checks ask the catalog for much: they run on request only.
-    let found = request.one("run").map(|_| check(app.queues.config(), None)).transpose();
+    show(app, request, Ok(None))
+}
+
+/// Runs the checks of the queues that this server shows.
+pub fn run(app: &App, request: &Request) -> Answer {
+    if !app.auth.trusts_form(&request.headers, request.one("secret")) {
+        return app.pages.problem(app, request, 403, "Nothing was checked", super::auth::STRANGE_FORM);
+    }
+    show(app, request, check_queues(app.queues.config(), app.queues.only()).map(Some))
+}
+
+fn show(app: &App, request: &Request, found: readpast::Result<Option<Vec<Finding>>>) -> Answer {
     let data = match &found {
         Ok(None) => json!({"findings": null, "errors": 0, "warnings": 0, "fine": 0, "problem": null}),
         Ok(Some(found)) => {
@@ -29,5 +40,6 @@ pub fn page(app: &App, request: &Request) -> Answer {
         }
     };
     let status = if found.is_err() { 502 } else { 200 };
-    app.pages.answer(app, request, status, Page::new("doctor.html", "Doctor", "Doctor", data))
+    let page = Page::new("doctor.html", "Doctor", "Doctor", data).with("secret", json!(app.auth.secret()));
+    app.pages.answer(app, request, status, page)
 }

@@ -29,6 +29,13 @@ pub fn pairs(text: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(text.as_bytes()).into_owned().collect()
 }
 
+/// A text that nobody can guess.
+pub fn random() -> Result<String, getrandom::Error> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// The bytes of base64; `None` where it is none.
 pub fn base64(text: &str) -> Option<Vec<u8>> {
     LENIENT.decode(text).ok()

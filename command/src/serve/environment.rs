@@ -44,7 +44,11 @@ impl Environment {
 
     /// Whether an action needs the name of the queue typed, and not only a click.
     pub fn asks_twice(&self) -> bool {
-        self.name().is_some_and(|name| ["production", "prod", "live"].iter().any(|of| name.eq_ignore_ascii_case(of)))
+        // `PROD`, `prod-eu`, `Production 2` and `live3` as well; `productivity` is another word.
+        let first =
+            self.name().and_then(|name| name.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()));
+        let word = first.map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()));
+        word.is_some_and(|word| ["production", "prod", "live"].iter().any(|of| word.eq_ignore_ascii_case(of)))
     }
 }
 
@@ -56,6 +60,12 @@ mod tests {
     fn production_is_red_and_asks_twice() {
         let of = |name, color| Environment::new(Some(name), color);
         assert!(of("Production", None).asks_twice() && of("prod", None).asks_twice());
+        for name in ["PROD", "prod-eu", "Production 2", "live3", "prod_eu", "[prod]", "prod2/eu", "Live: Europe"] {
+            assert!(of(name, None).asks_twice() && of(name, None).color() == "red", "{name}");
+        }
+        for name in ["productivity", "products", "liver", "delivery", "preprod", "non-prod", "staging", "2"] {
+            assert!(!of(name, None).asks_twice(), "{name}");
+        }
         assert!(!of("test", None).asks_twice() && !Environment::default().asks_twice());
         assert_eq!(of("production", None).color(), "red");
         assert_eq!(of("production", Some(Color::Blue)).color(), "blue");

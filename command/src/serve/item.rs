@@ -65,7 +65,7 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "payload_hidden": app.hides_payload,
         "columns": columns,
         "verbs": item.state().map(|state| verbs(app, request, &[state])).unwrap_or_default(),
-        "outcome": outcome(request),
+        "outcome": outcome(app, request),
     });
     let items = format!("/queue/{}/items", super::encoding::encode(queue.name()));
     let title = format!("Item {}", plain(item.key()));

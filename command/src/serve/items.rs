@@ -80,7 +80,7 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "problem": problem,
         "query": search::query(&fields),
         "verbs": verbs(app, request, &search::states(&fields)),
-        "outcome": outcome(request),
+        "outcome": outcome(app, request),
     });
     let status = if problem.is_some() { 400 } else { 200 };
     let page =
@@ -131,15 +131,9 @@ pub fn explained(verb: Verb) -> &'static str {
     }
 }
 
-/// The action just done, by the numbers in the address: nothing else of it is shown.
-pub fn outcome(request: &Request) -> Option<String> {
-    let number = |name: &str| request.one(name)?.parse::<u64>().ok();
-    let verb = Verb::ALL.into_iter().find(|verb| Some(verb.word()) == request.one("did"))?;
-    let refused = number("refused").filter(|refused| *refused > 0);
-    let refused = refused.map_or_else(String::new, |refused| {
-        format!(", left unchanged: {refused}, which changed meanwhile or are in another state")
-    });
-    Some(format!("{}: {}{refused}", verb.done(), number("done")?))
+/// The notice of an action just done, which the address names.
+pub fn outcome(app: &App, request: &Request) -> Option<String> {
+    app.notices.find(request.one("did")?)
 }
 
 /// A value as text, cut where it is long; `None` where there is none.

@@ -2,8 +2,9 @@
 
 use super::answer::Answer;
 use super::paced::Paced;
-use super::request::Request;
+use super::request::{Request, leads_elsewhere};
 use super::slots::{Slot, Slots};
+use super::turns::Turns;
 use super::{App, alert, routes};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -26,8 +27,11 @@ use tokio::time::timeout;
 
 /// How many connections may listen to events.
 const MOST_LISTENERS: usize = 192;
-/// Calls to the database at a time.
+/// Calls to the database at a time, and requests that wait for one.
 const MOST_CALLS: usize = 8;
+const MOST_WAITING: usize = 64;
+/// Answers from memory at a time.
+const MOST_READS: usize = 2;
 /// The longest request line with its headers, and the longest form.
 const MOST_HEAD: usize = 32 * 1024;
 const MOST_FORM: usize = 64 * 1024;
@@ -45,7 +49,8 @@ struct Shared {
     app: Arc<App>,
     /// The number of the latest figures.
     news: watch::Receiver<u64>,
-    calls: Semaphore,
+    calls: Turns,
+    reads: Turns,
     listeners: Arc<Semaphore>,
 }
 
@@ -61,12 +66,13 @@ pub fn serve(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
-        .max_blocking_threads(2 * MOST_CALLS)
+        .max_blocking_threads(MOST_CALLS + MOST_READS)
         .build()
         .map_err(|error| cannot("no threads to serve with", &error))?;
     let (tell, news) = watch::channel(0);
-    let (calls, listeners) = (Semaphore::new(MOST_CALLS), Arc::new(Semaphore::new(MOST_LISTENERS)));
-    let shared = Arc::new(Shared { app: Arc::clone(&app), news, calls, listeners });
+    let (calls, reads) = (Turns::new(MOST_CALLS, MOST_WAITING), Turns::new(MOST_READS, MOST_WAITING));
+    let listeners = Arc::new(Semaphore::new(MOST_LISTENERS));
+    let shared = Arc::new(Shared { app: Arc::clone(&app), news, calls, reads, listeners });
     let signal = runtime.block_on(async {
         let listener =
             TcpListener::bind(address).await.map_err(|error| cannot(&format!("cannot listen on {address}"), &error))?;
@@ -144,6 +150,9 @@ async fn decide(shared: &Shared, from: IpAddr, slot: &Slot, request: hyper::Requ
         return Answer::last(411, "This server takes bodies with a Content-Length.");
     }
     let path = head.uri.path();
+    if leads_elsewhere(path) {
+        return Answer::last(400, "No address here begins with two slashes, and none has a backslash.");
+    }
     if path == "/health/live" {
         return Answer::new(200, super::answer::TEXT, "alive\n");
     }
@@ -155,6 +164,9 @@ async fn decide(shared: &Shared, from: IpAddr, slot: &Slot, request: hyper::Requ
         }
     };
     slot.know();
+    if !auth.admits_page(&head.headers) {
+        return Answer::refusal(403, "Other sites may link to this server, and no more.");
+    }
     if path == "/events" && !posts {
         let many = || Answer::last(503, "Too many listen already.");
         let Ok(permit) = Arc::clone(&shared.listeners).try_acquire_owned() else { return many() };
@@ -172,9 +184,17 @@ async fn decide(shared: &Shared, from: IpAddr, slot: &Slot, request: hyper::Requ
     };
     let who = auth.names(&head.headers, from);
     let request = Request::new(&head.uri, head.headers, form.as_deref(), (who, right));
-    let Ok(_turn) = shared.calls.acquire().await else { return Answer::refusal(503, "The server is about to end.") };
+    let turns = if routes::needs_database(&request) { &shared.calls } else { &shared.reads };
+    let Some(turn) = turns.take().await else {
+        return Answer::refusal(503, "Too many wait for an answer already.").with("retry-after", "5");
+    };
     let app = Arc::clone(&shared.app);
-    let answered = tokio::task::spawn_blocking(move || routes::route(&app, &request)).await;
+    let answered = tokio::task::spawn_blocking(move || {
+        // It ends with the work, and not with a client that hangs up.
+        let _turn = turn;
+        routes::route(&app, &request)
+    });
+    let answered = answered.await;
     answered.unwrap_or_else(|_| Answer::refusal(500, "Something went wrong here; its log says what."))
 }
 

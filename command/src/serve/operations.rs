@@ -3,6 +3,7 @@
 use super::App;
 use super::act::CHANGES_NOTHING;
 use super::answer::Answer;
+use super::auth::STRANGE_FORM;
 use super::encoding::encode;
 use super::items::{error_text, text};
 use super::pages::Page;
@@ -77,9 +78,7 @@ pub fn cancel(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         return app.pages.problem(app, request, 403, "Nothing can be changed here", CHANGES_NOTHING);
     }
     if !app.auth.trusts_form(&request.headers, request.one("secret")) {
-        let text =
-            "The form did not come from a page of this server, or the server has restarted since: load the page again.";
-        return app.pages.problem(app, request, 403, "Nothing was done", text);
+        return app.pages.problem(app, request, 403, "Nothing was done", STRANGE_FORM);
     }
     let action = match find(app, sampler, request) {
         Ok(action) => action,

@@ -51,15 +51,30 @@ impl Request {
             || first.eq_ignore_ascii_case("application/json")
     }
 
-    /// The address of the same page as JSON.
+    /// The address of the same page as JSON; [`leads_elsewhere`] lets none through that would be another host's.
     pub fn as_json(&self) -> String {
         format!("{}{}format=json", self.address, if self.address.contains('?') { '&' } else { '?' })
     }
 }
 
+/// Whether a browser takes a link to this path for one to another host.
+pub fn leads_elsewhere(path: &str) -> bool {
+    path.starts_with("//") || path.contains('\\')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_to_a_path_stays_here() {
+        for path in ["//evil.example/", "///evil.example", "/\\evil.example", "\\\\evil.example"] {
+            assert!(leads_elsewhere(path), "{path}");
+        }
+        for path in ["/", "/queue/a%2F%2Fb/items", "/queue//items", "*"] {
+            assert!(!leads_elsewhere(path), "{path}");
+        }
+    }
 
     fn request(address: &str, accept: &str) -> Request {
         let mut headers = HeaderMap::new();

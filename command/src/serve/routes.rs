@@ -6,11 +6,24 @@ use super::{App, act, doctor, failed, item, items, metrics, operations, overview
 use crate::sampler::Sampler;
 use serde_json::json;
 
+/// Whether the answer needs a call to the database. All else comes from memory, also while the database is slow: health and metrics,
+/// above all.
+pub fn needs_database(request: &Request) -> bool {
+    let is_from_memory = matches!(
+        request.path().as_slice(),
+        [] | ["queues" | "items" | "doctor" | "metrics" | "style.css" | "live.js" | "search.js" | "icon.svg"]
+            | ["queue" | "scale", _]
+            | ["health", _]
+    );
+    request.form.is_some() || !is_from_memory
+}
+
 pub fn route(app: &App, request: &Request) -> Answer {
     let path = request.path();
     let with = |name: &str, answer: fn(&App, &Sampler, &Request) -> Answer| with(app, request, name, answer);
     if request.form.is_some() {
         return match path.as_slice() {
+            ["doctor"] => doctor::run(app, request),
             ["queue", name, "act"] => with(name, act::run),
             ["queue", name, "operation"] => with(name, operations::cancel),
             _ => Answer::refusal(405, "This address takes no POST.").with("allow", "GET, HEAD"),

@@ -32,7 +32,7 @@ pub fn fields(request: &Request) -> Result<Fields, String> {
 /// The same with whole keys where short numbers were given, so that a form changes the items that were shown.
 pub fn with_keys(queue: &Queue, mut fields: Fields) -> Result<Fields, String> {
     for (_, value) in fields.iter_mut().filter(|(name, _)| name == "key") {
-        *value = queue.whole_key(value.trim()).map_err(|error| super::items::error_text(&error))?;
+        *value = queue.whole_key(value).map_err(|error| super::items::error_text(&error))?;
     }
     Ok(fields)
 }
@@ -49,7 +49,7 @@ pub fn filter(fields: &Fields, states: &[ItemState]) -> Result<Filter, String> {
         match name.as_str() {
             "status" => filter.states.push(state(value)?),
             "type" => filter.types.push(value.clone()),
-            "key" => filter.keys.get_or_insert_default().push(value.trim().to_owned()),
+            "key" => filter.keys.get_or_insert_default().push(value.clone()),
             "error" => filter.error = Some(value.clone()),
             "older" => {
                 let age = duration::parse(value.trim()).map_err(|why| format!("older: {why}"))?;

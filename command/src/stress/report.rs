@@ -2,6 +2,7 @@
 
 use super::crew::{LoadPlan, LoadResult};
 use crate::exit::Exit;
+use crate::printable::one_line;
 use readpast::ItemState;
 use readpast::item::span_text;
 use readpast::stress::Wait;
@@ -104,7 +105,7 @@ impl Report {
         lines.extend(waits(&observed.server));
         lines.extend(observed.graphs.iter().map(|graph| format!("  a deadlock\n{graph}")));
         lines.extend(observed.unread.iter().map(|why| format!("  cannot be read: {why}")));
-        lines.join("\n")
+        lines.iter().map(|line| one_line(line)).collect::<Vec<_>>().join("\n")
     }
 
     pub fn json(&self) -> Value {

@@ -6,8 +6,8 @@ use crate::failure::{Failure, Result};
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, poll, read};
 use crossterm::style::{Attribute, Color, Print, ResetColor, SetAttribute, SetForegroundColor};
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode, size,
+    BeginSynchronizedUpdate, Clear, ClearType, DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate,
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
 };
 use crossterm::{cursor, execute, queue};
 use std::io::{self, Stdout, Write, stdout};
@@ -20,6 +20,8 @@ pub enum Key {
     Down,
     Enter,
     Back,
+    PageUp,
+    PageDown,
     Char(char),
 }
 
@@ -35,7 +37,7 @@ impl Terminal {
         enable_raw_mode().map_err(|error| broken(&error))?;
         // From here on a drop puts everything back.
         let mut terminal = Self { out: stdout(), has_colors };
-        execute!(terminal.out, EnterAlternateScreen, cursor::Hide).map_err(|error| broken(&error))?;
+        execute!(terminal.out, EnterAlternateScreen, DisableLineWrap, cursor::Hide).map_err(|error| broken(&error))?;
         Ok(terminal)
     }
 
@@ -90,6 +92,8 @@ impl Terminal {
             Ok(match key.code {
                 KeyCode::Up => Some(Key::Up),
                 KeyCode::Down => Some(Key::Down),
+                KeyCode::PageUp => Some(Key::PageUp),
+                KeyCode::PageDown | KeyCode::Char(' ') => Some(Key::PageDown),
                 KeyCode::Enter | KeyCode::Right => Some(Key::Enter),
                 KeyCode::Esc | KeyCode::Left | KeyCode::Backspace => Some(Key::Back),
                 KeyCode::Char('k') => Some(Key::Up),
@@ -104,9 +108,26 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Nothing is left to do about a terminal that is gone.
-        let _ = execute!(self.out, LeaveAlternateScreen, cursor::Show);
-        let _ = disable_raw_mode();
+        restore();
+    }
+}
+
+/// Makes the terminal as it was.
+fn restore() {
+    // Nothing is left to do about a terminal that is gone.
+    let _ = disable_raw_mode();
+    let _ = execute!(stdout(), EnableLineWrap, LeaveAlternateScreen, cursor::Show);
+}
+
+/// The same before the process ends at once. A terminal that takes no more output keeps nobody.
+pub fn restore_at_once() {
+    let (tell, done) = std::sync::mpsc::channel();
+    let restores = move || {
+        restore();
+        let _ = tell.send(());
+    };
+    if std::thread::Builder::new().spawn(restores).is_ok() {
+        let _ = done.recv_timeout(Duration::from_millis(500));
     }
 }
 

@@ -1,9 +1,11 @@
 //! `serve` before clients that mean it ill: they keep nobody else out, and get no answer that is not theirs.
 
 use crate::http::Served;
-use crate::shell::Shell;
+use crate::shell::{Shell, until};
+use readpast::for_tests::Session;
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
 use support::limit::{NEVER, within};
@@ -69,6 +71,69 @@ fn a_client_that_is_never_admitted_does_not_stay() {
         }
         assert!(answers > 0);
     });
+}
+
+/// Searches that wait for a table, as long as the session lives.
+fn held(shell: &Shell) -> Session {
+    let mut session = shell.db.session();
+    session.execute("BEGIN TRANSACTION", &[]).unwrap();
+    session.execute("LOCK TABLE readpast.mail IN ACCESS EXCLUSIVE MODE", &[]).unwrap();
+    session
+}
+
+const SEARCH: &str = "/queue/Mail/items?status=Pending";
+
+fn ask(served: &Served) -> TcpStream {
+    let mut stream = served.connect();
+    write!(stream, "GET {SEARCH} HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
+    stream
+}
+
+/// Nobody waits any more for what they asked for, and nobody else may wait for it.
+#[test]
+fn clients_that_hang_up_leave_no_work_behind() {
+    let shell = Shell::new();
+    let served = Served::start(&shell, &[]).ready();
+    let held = held(&shell);
+    (0..1000).for_each(|_| drop(ask(&served)));
+    within(NEVER / 4, || {
+        for path in ["/health/ready", "/metrics", "/", "/queues", "/queue/Mail", "/style.css"] {
+            assert!([200, 503].contains(&served.get(path).status), "{path}");
+        }
+    });
+    drop(held);
+    within(NEVER / 4, || until("searches are answered", || served.get(SEARCH).status == 200));
+}
+
+/// While all searches wait for the database, what needs none does not; and a search too many is refused.
+#[test]
+fn searches_that_wait_keep_nothing_else_waiting() {
+    let shell = Shell::new();
+    shell.fill(1);
+    let served = Served::start(&shell, &[]).ready();
+    let held = held(&shell);
+    let asking: Vec<_> = (0..100).map(|_| ask(&served)).collect();
+    until("one too many is refused", || {
+        let reply = served.get(SEARCH);
+        reply.status == 503 && reply.header("retry-after").is_some()
+    });
+    served.get("/metrics").shows(&["readpast_queue_items"]);
+    assert!(served.get("/scale/Mail").status != 404);
+    drop((held, asking));
+    until("searches are answered again", || served.get(SEARCH).status == 200);
+}
+
+/// An image or a script of theirs makes a browser ask; a link that a person follows is another thing.
+#[test]
+fn pages_of_other_sites_make_this_server_do_nothing() {
+    let shell = Shell::new();
+    let served = Served::start(&shell, &[]).ready();
+    let of = |mode, dest| [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", mode), ("Sec-Fetch-Dest", dest)];
+    for path in [SEARCH, "/failed", "/metrics", "/events", "/doctor"] {
+        assert_eq!(served.get_with(path, &of("no-cors", "image")).status, 403, "{path}");
+    }
+    served.get_with(SEARCH, &of("navigate", "document")).shows(&["Items of Mail"]);
+    assert_eq!(served.get_with("/health/live", &of("no-cors", "image")).status, 200, "says nothing");
 }
 
 /// All that was sent is one request, or a wrong one: what stands in it is never answered as another.

@@ -160,6 +160,8 @@ fn a_payload_can_be_hidden() {
     let open = Served::start(&shell, &[]).ready();
     open.get(&address).shows(&["ann@example.org", "&quot;a&quot;: [\n", "<details"]);
     open.get("/queue/Mail/items").shows(&["ann@example.org"]);
+    // Without its key nobody could open an item, or find in the log what was done to it.
+    assert!(shell.ok(&["serve", "--help"]).contains("Keys stay"));
     let hidden = Served::start(&shell, &["--hide-payload"]).ready();
     hidden.get(&address).shows(&["(hidden)", "Recipient"]);
     for path in [address.clone(), format!("{address}&format=json"), "/queue/Mail/items".to_owned()] {

@@ -1,6 +1,7 @@
 //! The command, as a shell starts it, against a real PostgreSQL: every subcommand, what users get wrong, signals, and the
 //! exit statuses. No password may come out of it, whatever happens: `Done` looks at every run.
 
+mod acting;
 mod alerting;
 mod besieging;
 mod browsing;

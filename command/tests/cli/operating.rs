@@ -405,3 +405,35 @@ fn purging_is_bounded_and_takes_finished_items_only() {
     assert_eq!(shell.run(&["purge", "Mail", "--status", "Failed", "--json"]).json()[0]["purged"], 1);
     assert_eq!(shell.look("SELECT COUNT(*) FROM readpast.mail"), "1");
 }
+
+/// Keys that end a line, command a terminal, or hide a part of themselves.
+#[test]
+fn keys_of_a_producer_forge_no_output() {
+    let shell = Shell::new();
+    shell.db.run("CREATE TABLE public.task (id varchar(60) PRIMARY KEY, state integer NOT NULL, note text)");
+    shell.db.run(
+        "INSERT INTO public.task VALUES (E'a\\x1b[2Jb\\tc\\nd\\u2028e\\u202ef\\u200bg', 0, E'x\\r\\ny\\tz\\u202ew')",
+    );
+    let task = r#"{"queue": "Task", "columns": [{"name": "note", "type": "text"}], "table": {"name": "task",
+        "key": [{"name": "id", "type": "text(60)", "source": "producer"}],
+        "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2, "Cancelled": 3}}}}"#;
+    shell.write("task.json", task);
+    shell.ok(&["install", "task.json"]);
+    let key = "a\u{1b}[2Jb\tc\nd\u{2028}e\u{202e}f\u{200b}g";
+    let shown = "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f\u{fffd}g";
+    for (arguments, lines) in [
+        (&["cancel", "Task", "--all", "-n"][..], 2),
+        (&["show", "Task"], 1),
+        (&["why", "Task", key], 1),
+        (&["enqueue", "Task", &format!("id=2{key}")], 1),
+    ] {
+        let text = shell.ok(arguments);
+        assert!(text.contains(shown) && text.lines().count() == lines, "{arguments:?}: {text:?}");
+    }
+    let full = shell.ok(&["show", "Task", key]);
+    assert!(full.starts_with(&format!("item {shown}\n")), "{full:?}");
+    // A value has lines of its own, below each other.
+    assert!(full.contains("  x\n") && full.contains(" y\tz\u{fffd}w"), "{full:?}");
+    let unknown = shell.run(&["show", "Task", &format!("none{key}")]);
+    assert!(unknown.err.contains(&format!("none{shown}")) && unknown.err.lines().count() == 1, "{unknown:?}");
+}

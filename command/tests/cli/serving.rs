@@ -88,6 +88,8 @@ fn pages_show_what_is_there() {
         ("/queue/Mail/items?status=Nope", 400),
         ("/queue/Mail/items?older=soon", 400),
         ("/queue/Mail/act?verb=redrive", 403),
+        ("//evil.example/", 400),
+        ("/\\evil.example/", 400),
         ("/style.css", 200),
         ("/live.js", 200),
         ("/search.js", 200),
@@ -227,12 +229,10 @@ fn actions_are_shown_first_and_then_done() {
     assert_eq!(states(), before);
 
     let done = served.submit("/queue/Mail/act", &form("redrive", "&error=boom"));
-    assert_eq!(
-        (done.status, done.header("location")),
-        (303, Some("/queue/Mail/items?error=boom&did=redrive&done=2&refused=0"))
-    );
+    let location = done.header("location").unwrap();
+    assert!(done.status == 303 && location.starts_with("/queue/Mail/items?error=boom&did="), "{done:?}");
+    served.get(location).shows(&["redriven: 2"]);
     assert_eq!(states(), "Pending Pending Error Completed Completed Pending");
-    served.get("/queue/Mail/items?did=redrive&done=2&refused=0").shows(&["redriven: 2"]);
     for (verb, more, after) in [
         ("pause", format!("&key={}", encoded(&key(&shell, 1))), "Paused Pending Error Completed Completed Pending"),
         ("resume", String::new(), "Pending Pending Error Completed Completed Pending"),
