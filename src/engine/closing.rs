@@ -22,12 +22,12 @@ pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
         if timed_out && (state.fetchers.running > 0 || !state.in_flight.is_empty()) {
             state.phase = Phase::GivenUp;
             shared.wake(&state, Instant::now());
-            return Err(given_up(&state));
+            return Err(given_up(&state, &format!(" after {} ms", patience.as_millis())));
         }
     }
     // A further close returns the same, until an abandon has given the items back.
     if !state.in_flight.is_empty() {
-        return Err(given_up(&state));
+        return Err(given_up(&state, ""));
     }
     let failure = state.failure.clone();
     drop(state);
@@ -37,7 +37,8 @@ pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
     failure.map_or(Ok(()), Err)
 }
 
-fn given_up(state: &EngineState) -> Error {
+/// The error of a worker that was given up, `when` of which is a part of the sentence.
+fn given_up(state: &EngineState, when: &str) -> Error {
     let left = if state.in_flight.is_empty() {
         "in the middle of a call; items that it may have claimed come back when their leases run out".to_owned()
     } else {
@@ -48,6 +49,6 @@ fn given_up(state: &EngineState) -> Error {
             counts.ready + counts.ended
         )
     };
-    let message = format!("the worker was given up {left}");
+    let message = format!("the worker was given up{when} {left}");
     state.failure.clone().unwrap_or_else(|| Error::new(ErrorKind::TimedOut, message))
 }
