@@ -10,8 +10,8 @@ using Npgsql;
 using Readpast;
 using Readpast.Hosting;
 
-// Enqueues by Npgsql in a transaction of its own, and has a host's worker do it: Hosted COUNT. check_package.sh compiles
-// it ahead of time.
+// Enqueues by Npgsql in a transaction of its own, and has a host's worker do it: Hosted COUNT.
+// check_package.sh compiles it ahead of time.
 int count = int.Parse(args[0]);
 string odbc = Environment.GetEnvironmentVariable("READPAST_CONNECTION")!;
 var handled = new CountdownEvent(count);

@@ -246,9 +246,9 @@ fn a_login_that_may_use_a_queue_still_may() {
             database.rows(&database.pick(
                 "SELECT o.name FROM sys.database_permissions AS p INNER JOIN sys.objects AS o ON o.object_id = p.major_id \
                  WHERE p.grantee_principal_id = DATABASE_PRINCIPAL_ID('{}') AND SCHEMA_NAME(o.schema_id) = 'readpast' AND \
-                 o.name LIKE '%Work%' ORDER BY 1",
+                 o.name LIKE '%Work%' AND o.name NOT LIKE 'Queue%' ORDER BY 1",
                 "SELECT p.proname::text FROM pg_proc AS p CROSS JOIN LATERAL aclexplode(p.proacl) AS a WHERE \
-                 a.grantee = '{}'::regrole AND p.proname LIKE '%work%' ORDER BY 1",
+                 a.grantee = '{}'::regrole AND p.proname LIKE '%work%' AND p.proname NOT LIKE 'queue%' ORDER BY 1",
             ).replace("{}", role))
         };
         let before = held(&role);

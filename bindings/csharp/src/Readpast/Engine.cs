@@ -155,7 +155,8 @@ namespace Readpast
                 using (var use = handle.Borrow())
                 using (var texts = new Arena())
                 {
-                    return WorkerMethods.readpast_worker_is_lost(use.Handle, texts.Text(key, nameof(key)), attempt) != 0;
+                    IntPtr name = texts.Text(key, nameof(key));
+                    return WorkerMethods.readpast_worker_is_lost(use.Handle, name, attempt) != 0;
                 }
             }
             catch (ObjectDisposedException)

@@ -34,7 +34,9 @@ namespace Readpast
             }
         }
 
-        /// <summary>Each is abandoned before the first is waited for: the process is killed if all of it takes long.</summary>
+        /// <summary>
+        /// Each is abandoned before the first is waited for: the process is killed if all of it takes long.
+        /// </summary>
         private static void AbandonAll(object sender, EventArgs arguments)
         {
             QueueWorker[] workers;
