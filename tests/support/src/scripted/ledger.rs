@@ -80,6 +80,11 @@ impl Ledger {
                 Answer::new().columns([("Answer", Type::VarChar(20))]).row([answer.into()])
             }
             "[readpast].[Recover_Job_trx]" => answer_columns(),
+            "[readpast].[QueueDue]" => {
+                let waits = self.items.iter().any(|item| matches!(item.status.as_str(), "Pending" | "Error"));
+                let due = if waits { Value::from(0_i64) } else { Value::Null };
+                Answer::new().columns([("Place", Type::Int), ("DueMs", Type::BigInt)]).row([Value::from(0_i64), due])
+            }
             "[readpast].[Stats_Job]" => self.stats(),
             // No test here is about the records.
             "[readpast].[QueueWorkerSeen]" | "[readpast].[QueueMinuteKeep]" | "[readpast].[QueueActionNote]" => {
