@@ -12,7 +12,7 @@ TEST_CASE("queues are listed, and dropped with their items") {
     const readpast::queue queue(settings(), name);
     enqueue(queue, {"a", "b"});
     const auto held = queue.claim();
-    const auto find = [&] { return readpast::list(settings()).find("{\"queue\":\"" + name + '"'); };
+    const auto find = [&] { return readpast::list(settings()).find(R"({"queue":")" + name + '"'); };
     REQUIRE(find() != std::string::npos);
     const auto listed = readpast::list(settings()).substr(find());
     CHECK(listed.find("\"own\":true") < listed.find("\"table\":\"readpast_cpp."));
