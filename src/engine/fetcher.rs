@@ -10,6 +10,7 @@ use super::state::{FetcherWork, Phase};
 use crate::calls::MAX_ITEMS;
 use crate::error::ErrorKind;
 use crate::item::Batch;
+use crate::shared::SEEN_EVERY;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,8 +40,11 @@ pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
 
 /// Waits for something to do. `None`: the worker has ended.
 fn next(shared: &EngineShared) -> Option<FetcherWork> {
-    let mut state = shared.state.lock();
     loop {
+        if !shared.is_stopping() {
+            shared.queue.inner().report_idle_worker();
+        }
+        let mut state = shared.state.lock();
         let now = Instant::now();
         match decide(&state, shared, now) {
             Decision::End => return None,
@@ -55,12 +59,11 @@ fn next(shared: &EngineShared) -> Option<FetcherWork> {
             Decision::Sleep(until) => {
                 // A quarantined item may have proven harmless, which frees the takers.
                 shared.wake_takers(&state, now);
-                state.fetchers.fall_asleep(until);
-                match until {
-                    Some(until) => drop(shared.fetchers.wait_until(&mut state, until)),
-                    None => shared.fetchers.wait(&mut state),
-                }
-                state.fetchers.wake_up(until);
+                // An idle worker is still there.
+                let until = until.map_or(now + SEEN_EVERY, |until| until.min(now + SEEN_EVERY));
+                state.fetchers.fall_asleep(Some(until));
+                let _ = shared.fetchers.wait_until(&mut state, until);
+                state.fetchers.wake_up(Some(until));
             }
         }
     }

@@ -109,6 +109,21 @@ impl QueueInner {
 }
 
 impl QueueShared {
+    /// Reports the same for a worker that makes no call of its own: its queue is empty, and one thread looks for all.
+    pub(crate) fn report_idle_worker(&self) {
+        if self.backend.own().is_some() && self.seen.is_due() {
+            let reported = self.tried(CallKind::Actions, self.pool.acquire(), |session| {
+                self.report_worker(session);
+                Ok(())
+            });
+            if let Err(error) = reported {
+                // Not again with each look at the queue.
+                self.seen.take(SEEN_EVERY);
+                log::debug!("queue {}: the worker could not be registered: {error}", self.terms.queue());
+            }
+        }
+    }
+
     /// Reports that this handle's worker is there, beside a call that only workers make, when it is time. A failure is not the call's.
     pub(super) fn report_worker(&self, session: &mut Session) {
         if self.backend.own().is_none() || !self.seen.take(SEEN_EVERY) {

@@ -20,6 +20,11 @@ impl Regularly {
         Self(Mutex::new(Some(Instant::now() + pause)))
     }
 
+    /// Whether it is due.
+    pub(crate) fn is_due(&self) -> bool {
+        self.0.lock().is_some_and(|next| next <= Instant::now())
+    }
+
     /// Takes the turn, if it is due; the next comes after `pause`.
     pub(crate) fn take(&self, pause: Duration) -> bool {
         let now = Instant::now();

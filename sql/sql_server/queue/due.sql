@@ -3,7 +3,7 @@
 {%- import "macro/kind.sql" as kind -%}
 {%- if not claimed_by_others %}
 {#- Asked for all that waits: of its kinds the claim finds out. -#}
-{%- set kind_searches = [] if searches_all else kind_searches -%}
+{%- set kind_searches = [] if searches_all else [kind_searches | last] -%}
 {%- set procedure = "Due_" ~ queue -%}
 {%- set look %}WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }})){% endset -%}
 {% filter made("PROCEDURE", procedure) %}
