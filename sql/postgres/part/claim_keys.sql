@@ -8,7 +8,8 @@ worker_ text, lease_ms_ integer, max_attempts_ integer{{ ", started_at_ timestam
 {%- endset -%}
 {% filter made("FUNCTION", "claim_" ~ queue ~ "_trx") %}
 /*
-The claim of the items with these keys that still wait, in their order, which the caller has found due and locked: it answers as next_{{ queue }}_set_trx
+The claim of the items with these keys that still wait, in their order, which the caller has found due and locked:
+it answers as next_{{ queue }}_set_trx
 does, or with no row. Called by {{ "that, and " if beside }}next_{{ queue }}_apart_trx, which has it fail where a row stays as it is.
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
 */

@@ -2252,7 +2252,8 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."recover_job_trx"(integer, text, integer) FROM public;
 
 /*
-The claim of the items with these keys that still wait, in their order, which the caller has found due and locked: it answers as next_job_set_trx
+The claim of the items with these keys that still wait, in their order, which the caller has found due and locked:
+it answers as next_job_set_trx
 does, or with no row. Called by next_job_apart_trx, which has it fail where a row stays as it is.
 Table access order: job.
 */
