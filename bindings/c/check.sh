@@ -11,7 +11,7 @@ export READPAST_CONNECTION=$READPAST_TEST_POSTGRES
 
 # Only certain leaks count: Rust keeps hash tables and shared values by pointers into the middle of their blocks, and
 # valgrind takes these blocks for possibly lost.
-valgrind=(valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite
+valgrind=(valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite --suppressions="$PWD/valgrind.supp"
     --errors-for-leak-kinds=definite --trace-children=yes)
 
 step() { printf -- '-- %s\n' "$*"; }
