@@ -10,7 +10,7 @@ use support::folder::folder;
 use support::limit::{patience, until};
 use support::scratch::Scratch;
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 const MAIL: &str = r#"{"queue": "Mail", "backoff": "none", "columns": [{"name": "Recipient", "type": "text(254)"}]}"#;
 
