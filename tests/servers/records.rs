@@ -3,7 +3,7 @@
 use readpast::engine::{Engine, WorkerTerms};
 use readpast::item::{Action, NewItem, Settlement};
 use readpast::{
-    ErrorKind, Filter, ItemRef, ItemState, OperatorAction, OperatorVerb, Queue, QueueSpec, Worker, install,
+    ErrorKind, Filter, ItemRef, ItemState, OperatorAction, OperatorVerb, Queue, QueueSpec, Worker, drop_queue, install,
 };
 use std::time::{Duration, SystemTime};
 use support::both::Database;
@@ -77,7 +77,7 @@ fn an_action_on_many_items_is_taken_up_by_another_process() {
         let pending = Filter::of_states([ItemState::Pending]);
         let number = one.begin_action(OperatorVerb::Cancel, &pending, Some(1200)).unwrap();
         enqueue(&one, 10);
-        assert_eq!(other.open_actions().unwrap(), [number]);
+        assert!(other.open_actions().unwrap().is_empty(), "its caller comes first");
         let mut steps = 0;
         let left = one.run_action(number, |action| {
             assert!(action.is_held);
@@ -88,6 +88,7 @@ fn an_action_on_many_items_is_taken_up_by_another_process() {
         });
         let left = left.unwrap().unwrap();
         assert_eq!((left.state.as_str(), left.done, left.is_held), ("Running", 500, false));
+        assert_eq!(other.open_actions().unwrap(), [number]);
         assert!(left.place.is_some());
 
         // A process that dies leaves its lease behind, until that runs out.
@@ -292,5 +293,23 @@ fn workers_keep_the_figures_of_each_minute() {
         engine.start().unwrap();
         until("figures are kept", || !queue.minutes(SystemTime::UNIX_EPOCH).unwrap().is_empty());
         engine.close(None).unwrap();
+    }
+}
+
+/// A later queue of the name has other items, on which nobody goes on.
+#[test]
+fn an_action_ends_with_its_queue() {
+    for database in Database::each() {
+        install_mail(&database);
+        let queue = open(&database, &[]);
+        enqueue(&queue, 1);
+        queue.begin_action(OperatorVerb::Cancel, &Filter::of_states([ItemState::Pending]), None).unwrap();
+        drop(queue);
+        drop_queue(&database.config(&[]), "MailBox").unwrap();
+        install_mail(&database);
+        let found = open(&database, &[]).actions(false, None, 10).unwrap();
+        let [action] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((action.state.as_str(), action.result.as_deref()), ("Cancelled", Some("the queue was dropped")));
+        assert!(action.ended_at.is_some() && !action.is_held);
     }
 }

@@ -37,7 +37,7 @@ SELECT
     CASE WHEN a.attnotnull OR y.typnotnull THEN 0 ELSE 1 END AS nullable,
     CASE WHEN a.attidentity <> '' OR PG_GET_EXPR(d.adbin, d.adrelid) LIKE 'nextval(%' THEN 1 ELSE 0 END AS numbered,
     CASE WHEN a.attgenerated = '' THEN PG_GET_EXPR(d.adbin, d.adrelid) END AS default_text,
-    COALESCE(ARRAY_POSITION(k.indkey::smallint[], a.attnum) + 1, 0) AS key_place,
+    CASE WHEN ARRAY_POSITION(k.indkey::smallint[], a.attnum) < k.indnkeyatts THEN ARRAY_POSITION(k.indkey::smallint[], a.attnum) + 1 ELSE 0 END AS key_place,
     CASE
         WHEN y.typtype = 'e'
             THEN (

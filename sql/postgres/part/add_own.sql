@@ -33,14 +33,23 @@
             /* Counted, so that nothing is returned before all of them are in. */
             CROSS JOIN (SELECT COUNT(*) FROM added) AS a
             ORDER BY i.ordinal;
-            IF operation_ IS NULL THEN RETURN;
-            END IF;
             IF FOUND THEN
-                PERFORM {{ object("queue_clear") }}(operation_, now_);
+                IF operation_ IS NOT NULL THEN
+                    PERFORM {{ object("queue_clear") }}(operation_, now_);
+                END IF;
+                PERFORM {{ object("queue_ring") }}('{{ queue }}')
+                WHERE EXISTS (SELECT 1 FROM {{ object("queue_sleeper") }} AS z WHERE z.queue = '{{ queue }}');
                 RETURN;
             END IF;
-            /* It was made before. */
-            PERFORM {{ object("queue_begun") }}(operation_, '{{ procedure }}', now_);
+            IF operation_ IS NULL THEN RETURN;
+            END IF;
+            /* It was made before; or its identity has been cleared away since, and another try makes it. */
+            PERFORM FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_ AND p.call <> '{{ procedure }}';
+            IF FOUND THEN
+                RAISE EXCEPTION '{{ procedure }}: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+            END IF;
+            PERFORM FROM {{ object("queue_operation") }} AS p WHERE p.operation_id = operation_;
+            CONTINUE WHEN NOT FOUND;
             RETURN QUERY
             SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
             FROM {{ object("queue_operation") }} AS p

@@ -15,7 +15,7 @@ checked the items by, which spares the check where that is the one installed.
 {%- if dedup %} DUPLICATE where the same work is there already,
 with {{ "the key of that item" if dedup.existing else "no key" }} and without a token.
 {%- endif %}
-Table access order: queue_operation, queue_sleeper, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}.
+Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}; queue_sleeper, passing over what others hold.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(operation_ uuid, items_ json, checked_by_ text DEFAULT NULL)
 RETURNS TABLE ({{ m.answer_columns() | listed(4) }}
@@ -48,10 +48,11 @@ BEGIN
 
 {%- if dedup or not own %}
 {% include "part/remember.sql" %}
-{%- endif %}
-    IF {{ "NOT replayed_ AND " if dedup or not own }}EXISTS (SELECT 1 FROM {{ object("queue_sleeper") }} AS z WHERE z.queue = '{{ queue }}') THEN
-        PERFORM {{ object("queue_ring") }}('{{ queue }}');
+    IF NOT replayed_ THEN
+        PERFORM {{ object("queue_ring") }}('{{ queue }}')
+        WHERE EXISTS (SELECT 1 FROM {{ object("queue_sleeper") }} AS z WHERE z.queue = '{{ queue }}');
     END IF;
+{%- endif %}
 {%- if own %}
 {%- include "part/add_own.sql" %}
 {%- else %}

@@ -47,11 +47,12 @@ BEGIN
         );
 
     INSERT INTO {{ object("queue_action") }} AS a (
-        queue, verb, who, login, filter, state, begun_at, ended_at, expected, done, refused, result
+        queue, verb, who, login, filter, state, begun_at, ended_at, lease_until, expected, done, refused, result
     )
     VALUES (
         queue_, verb_, LEFT(who_, 200), session_user, filter_, state_, now_, CASE WHEN state_ <> 'Running' THEN now_ END,
-        expected_, done_, refused_, LEFT(result_, 4000)
+        /* Its caller comes first. */
+        CASE WHEN state_ = 'Running' THEN now_ + interval '10 seconds' END, expected_, done_, refused_, LEFT(result_, 4000)
     )
     RETURNING a.action_id INTO number_;
     RETURN number_;
@@ -80,6 +81,12 @@ DECLARE
     queue_ text;
     found_ text;
 BEGIN
+    IF state_ NOT IN ('Done', 'Cancelled', 'Failed') THEN
+        RAISE EXCEPTION 'queue_action_step: state_ must be Done, Cancelled or Failed' USING ERRCODE = 'RP021';
+    END IF;
+    IF (state_ IS NOT NULL AND owner_ IS NULL) OR (owner_ IS NOT NULL AND lease_ms_ IS NULL) THEN
+        RAISE EXCEPTION 'queue_action_step: state_ needs an owner_, and that a lease_ms_' USING ERRCODE = 'RP021';
+    END IF;
     SELECT a.queue INTO queue_ FROM {{ object("queue_action") }} AS a WHERE a.action_id = action_id_;
 {{- check_operator("queue_action_step", "queue_") }}
 
@@ -87,17 +94,21 @@ BEGIN
     SET
         state = COALESCE(
             state_,
-            CASE WHEN owner_ IS NOT NULL THEN a.state WHEN a.lease_until > now_ THEN 'Cancelling' ELSE 'Cancelled' END
+            CASE
+                WHEN owner_ IS NOT NULL THEN a.state
+                WHEN a.owner IS NOT NULL AND a.lease_until > now_ THEN 'Cancelling'
+                ELSE 'Cancelled'
+            END
         ),
         done = a.done + COALESCE(done_, 0), refused = a.refused + COALESCE(refused_, 0), place = COALESCE(place_, a.place),
         result = COALESCE(LEFT(result_, 4000), a.result), owner = COALESCE(owner_, a.owner),
         lease_until = CASE WHEN owner_ IS NULL THEN a.lease_until ELSE now_ + lease_ms_ * interval '1 ms' END,
         ended_at = CASE
-            WHEN state_ IS NOT NULL OR (owner_ IS NULL AND (a.lease_until > now_) IS NOT TRUE) THEN now_
+            WHEN state_ IS NOT NULL OR (owner_ IS NULL AND (a.owner IS NOT NULL AND a.lease_until > now_) IS NOT TRUE) THEN now_
         END
     WHERE
         a.action_id = action_id_ AND a.ended_at IS NULL
-        AND (owner_ IS NULL OR a.owner = owner_ OR (a.lease_until > now_) IS NOT TRUE)
+        AND (owner_ IS NULL OR a.owner = owner_ OR a.owner IS NULL OR (a.lease_until > now_) IS NOT TRUE)
     RETURNING a.state INTO found_;
     RETURN found_;
 END;

@@ -273,11 +273,17 @@ BEGIN
             has_function_privilege(
                 session_user, TO_REGPROC(format('%s.%I', {{ text(schema) }}, 'next_' || queue_ || '_set_trx')), 'EXECUTE'
             )
+            AND TO_REGPROC(format('%s.%I', {{ text(schema) }}, 'due_' || queue_)) IS NOT NULL
         THEN
-            /* The look at a table in the server's time has changed it. */
-            SET LOCAL timezone TO 'UTC';
-            EXECUTE 'SELECT ' || format('%s.%I', {{ text(schema) }}, 'due_' || queue_) || '($1)' INTO due_ms USING recover_;
-            RETURN NEXT;
+            /* One whose table is being changed, or no longer fits, holds up no other: its own claims report it. */
+            BEGIN
+                /* The look at a table in the server's time has changed it. */
+                SET LOCAL timezone TO 'UTC';
+                SET LOCAL lock_timeout TO '1s';
+                EXECUTE 'SELECT ' || format('%s.%I', {{ text(schema) }}, 'due_' || queue_) || '($1)' INTO due_ms USING recover_;
+                RETURN NEXT;
+            EXCEPTION WHEN OTHERS THEN CONTINUE;
+            END;
         END IF;
     END LOOP;
 END;
@@ -289,7 +295,7 @@ REVOKE ALL ON FUNCTION {{ object("queue_due") }}(json) FROM public;
 {% filter made("FUNCTION", "queue_sleep") %}
 /*
 A process that has nothing to do asks to be woken: the next call that adds to one of queues_ (a JSON array of their names in names of
-objects) notifies channel_, on which the session listener_ listens. It asks again from time to time: that forgets the sleepers whose
+objects, of which those count that the login may claim from) notifies channel_, on which the session listener_ listens. It asks again from time to time: that forgets the sleepers whose
 sessions are gone, and rings the bell itself, so that the process knows that it would hear it.
 Table access order: queue_sleeper, passing over the rows that others hold.
 */
@@ -300,6 +306,9 @@ AS $$
 DECLARE
     added_ integer;
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = listener_ AND a.usename = session_user) THEN
+        RAISE EXCEPTION 'queue_sleep: listener_ must be a session of this login' USING ERRCODE = 'RP021';
+    END IF;
     DELETE FROM {{ object("queue_sleeper") }} AS s
     WHERE
         s.id IN (
@@ -314,7 +323,10 @@ BEGIN
     SELECT i.queue, channel_, listener_
     FROM json_array_elements_text(queues_) AS i (queue)
     WHERE
-        NOT EXISTS (
+        has_function_privilege(
+            session_user, TO_REGPROC(format('%s.%I', {{ text(schema) }}, 'next_' || i.queue || '_set_trx')), 'EXECUTE'
+        )
+        AND NOT EXISTS (
             SELECT 1 FROM {{ object("queue_sleeper") }} AS s WHERE s.queue = i.queue AND s.channel = channel_
         );
     GET DIAGNOSTICS added_ = ROW_COUNT;
@@ -393,8 +405,9 @@ Table access order: none but the catalog.
 CREATE OR REPLACE FUNCTION {{ object("queue_must") }}(place_ text, column_ text) RETURNS boolean
 LANGUAGE sql STABLE SECURITY INVOKER
 AS $$
-    SELECT a.attnotnull
+    SELECT a.attnotnull OR t.typnotnull
     FROM pg_catalog.pg_attribute AS a
+    INNER JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
     WHERE a.attrelid = place_::regclass AND a.attname = column_;
 $$;
 {% endfilter %}

@@ -18,6 +18,8 @@ CONTENTS                                     each rule stands once, in the objec
            queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
            queue_refused                     items that their table does not let a queue change
            queue_sleeper                     processes that wait to be woken
+           queue_action, _note, _step        what operators did; actions on many items
+           queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
            queue_begun, queue_clear          the identity of a call, and its clearing
@@ -50,6 +52,7 @@ LOCKS, IN THIS ORDER
   {{ 4 if groups else 3 }}. {{ queue }}_lease: the row beside an item, after the item's own
 {%- endif %}
   queue_transition is only read. queue_recovery, queue_retention and queue_sleeper are passed over where another holds them. queue_refused comes last.
+  queue_action, queue_worker and queue_minute: alone, in calls of their own.
 
 SETTINGS OF THE FUNCTIONS
   SECURITY DEFINER, search_path     a role that may execute them needs no right on the tables, and nothing of its own is found by a name

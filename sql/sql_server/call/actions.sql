@@ -8,7 +8,7 @@ SELECT TOP (@Most)
     DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.[BegunAt]) AS [BegunUs],
     DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.[EndedAt]) AS [EndedUs],
     a.[Expected], a.[Done], a.[Refused], a.[Place], a.[Result],
-    CASE WHEN a.[EndedAt] IS NULL AND a.[LeaseUntil] > SYSUTCDATETIME() THEN 1 ELSE 0 END AS [IsHeld]
+    CASE WHEN a.[EndedAt] IS NULL AND a.[Owner] IS NOT NULL AND a.[LeaseUntil] > SYSUTCDATETIME() THEN 1 ELSE 0 END AS [IsHeld]
 FROM {{ object("QueueAction") }} AS a
 WHERE
     (@Queue IS NULL OR a.[Queue] = @Queue)

@@ -103,13 +103,14 @@ Items that a claim takes when they are due. Where several values of a column mea
 {%- else %}{{ stands(t.pending, q) }}{% endif %}
 {%- endmacro -%}
 {#-
-Where rows show no state, the row beside says what is taken, or has ended. It is read as it is committed, and waited for: one that
-somebody holds must not look free. Or it is joined already (s).
+Where rows show no state, the row beside says what is taken, or has ended. A look at many reads it without a lock, since it waits for
+nobody; what is locked is looked at once more (`as_committed`): but for renewals, which are short, a call that holds the row beside holds
+that of the table as well. Or it is joined already (s).
 -#}
-{%- macro and_free(t, q="q") %}
+{%- macro and_free(t, q="q", as_committed=false) %}
 {%- if t.presence %}
             AND NOT EXISTS (
-                SELECT 1 FROM {{ t.lease }} AS f WITH (ROWLOCK, READCOMMITTEDLOCK)
+                SELECT 1 FROM {{ t.lease }} AS f WITH ({{ "ROWLOCK, READCOMMITTEDLOCK" if as_committed else "READUNCOMMITTED" }})
                 WHERE {{ kept_of(t, "f", q) }} AND f.[Status] NOT IN ({{ states(t.claimable) }})
             )
 {%- endif %}
@@ -230,6 +231,8 @@ database's has not would become question marks.
             ON {{ kept_of(t) }}
 {%- endif %}
 {%- endmacro -%}
+{#- For figures. Where rows show no state, one whose row beside is passed over would look free. -#}
+{%- macro looked_at(t) %} WITH ({{ "READUNCOMMITTED" if t.presence else "ROWLOCK, READPAST, READCOMMITTEDLOCK" }}){% endmacro -%}
 {%- macro beside_of(t, v, hints="") %}
 {%- if t.beside %}
         LEFT JOIN {{ t.lease }} AS s{{ hints }}

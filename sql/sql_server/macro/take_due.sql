@@ -50,7 +50,7 @@ And where rows show no state: all that is in flight is passed over, and keeps no
             ON {% for k in t.key %}q.{{ k.quoted }} = n.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
         WHERE
             {{ wanted(when_due, search, without_step, "n") ~ "\n            AND " if not presence }}{{ wanted(when_due, search, without_step) }}
-{{- item.and_free(t) }}
+{{- item.and_free(t, as_committed=true) }}
 {%- else %}
         FROM {{ table }} AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))

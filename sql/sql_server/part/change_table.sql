@@ -17,6 +17,7 @@
         [Response] nvarchar(max) NULL, [DueAt] datetime2(7) NULL,
 {{- "\n        [ClaimNum] bigint NULL," if marks_claims }}
         [Before] datetime2(7) NULL, /* the token that stood beside the table: it must stand there still */
+{{- "\n        [Row] bigint NULL, /* read from the row and no index, so that the row is locked, as by a claim */" if presence and t.witness }}
 {%- endif %}
         [LeaseUntil] datetime2(7) NULL,
         PRIMARY KEY CLUSTERED ({{ item.names(t) }})

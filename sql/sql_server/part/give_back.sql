@@ -20,7 +20,7 @@
             INSERT INTO @_Change (
                 {{ item.names(t) }},
 {%- if beside %}
-                [Was], [Response], [DueAt], [Before],
+                [Was], [Response], [DueAt], [Before],{{ " [Row]," if presence and t.witness }}
 {%- endif %}
                 [Status], [AttemptNum], [Token], [Error],
 {%- if beside or attempt_history %}
@@ -36,7 +36,7 @@
 {%- if beside %}
                 x.[Is], x.[Response],
                 {{ "CAST(NULL AS datetime2(7))" if role.due else "CASE WHEN x.[Is] = 'Processing' THEN @_Now ELSE x.[DueAt] END" }},
-                x.[Before],
+                x.[Before],{{ " x.[Row]," if presence and t.witness }}
                 CASE
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 AND x.[Ends] = 1 THEN 'Failed'
                     WHEN x.[Is] = 'Processing' AND x.[GivenUp] = 1 THEN {{ "CASE WHEN @Within = 1 THEN 'Pending' ELSE 'Error' END" if t.parks_errors else "'Error'" }}
@@ -112,6 +112,7 @@
                     {{ item.response(t) }} AS [Response],
                     {{ item.error(t) }} AS [Error],
                     s.[UpdatedAt] AS [Before],
+{{- "\n                    DATALENGTH(q." ~ t.witness ~ ") AS [Row]," if presence and t.witness }}
                     {% if not t.shows_errors %}s.[DueAt]
 {%- elif role.due %}COALESCE({{ item.utc(t, "q." ~ role.due) }}, @_Now) AS [DueAt]
 {%- else %}CASE WHEN s.[Status] = 'Error' AND s.[DueAt] IS NOT NULL THEN s.[DueAt] ELSE @_Now END AS [DueAt]

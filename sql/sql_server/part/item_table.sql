@@ -14,6 +14,9 @@
     DECLARE @_Work TABLE (
         [Ordinal] int NOT NULL PRIMARY KEY, [Answer] varchar(20) NOT NULL, [Was] varchar(20) NULL,
         [Status] varchar(20) NULL, [Token] datetime2(7) NULL, [AttemptNum] int NULL
+{%- if presence and t.witness %},
+        [Row] bigint NULL /* read from the row and no index, so that the row is locked, as by a claim */
+{%- endif %}
 {%- if attempt_history and not redrive %},
         /* Times of the attempt that ends. */
         [Owner] nvarchar(128) NULL, [StartedAt] datetime2(7) NULL, [Step] nvarchar(60) NULL

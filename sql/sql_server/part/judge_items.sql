@@ -13,7 +13,7 @@
             DELETE FROM @_Work WHERE [Answer] = 'NOT_FOUND';
 {%- endif %}
 {%- filter indent(4 if seek else 0) %}
-        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum]{{ ", [Owner], [StartedAt], [Step]" if attempt_history and not redrive }})
+        INSERT INTO @_Work ([Ordinal], [Answer], [Was], [Status], [Token], [AttemptNum]{{ ", [Row]" if presence and t.witness }}{{ ", [Owner], [StartedAt], [Step]" if attempt_history and not redrive }})
         SELECT
             i.[Ordinal], j.[Answer],
             {{ is }},
@@ -25,6 +25,9 @@
 {%- endif %}
             j.[Token],
             {{ "CASE WHEN j.[Answer] = 'OK' THEN 0 ELSE j.[AttemptNum] END" if redrive else "j.[AttemptNum]" }}
+{%- if presence and t.witness %},
+            DATALENGTH(q.{{ t.witness }})
+{%- endif %}
 {%- if attempt_history and not redrive %},
             {{ item.owner(t) }},
             {{ item.started(t) }},

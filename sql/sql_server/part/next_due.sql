@@ -22,6 +22,7 @@
                         AND w.[Step] IS NULL
 {%- endif %}
                         AND {{ item.waits(t) }}
+{{- item.and_free(t) | indent(12) }}
                         AND q.{{ role.due }} > {{ at }}
                     ORDER BY {{ "q." ~ role.due if t.due_leads or own else kind.ordered(due_columns) }}
                 ) AS n
@@ -57,6 +58,7 @@
                     WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }}))
                 WHERE
                     {{ item.waits(t, "q", value) }}
+{{- item.and_free(t) | indent(8) }}
                     AND q.{{ role.due }} > {{ at }}
 {%- for search in kind_searches %}
                     AND {{ "@Steps" if search.step else "@Types" }} IS NULL

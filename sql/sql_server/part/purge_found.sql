@@ -1,7 +1,7 @@
 {#- Rows that were found are locked, looked at again (`fits`, `may_go`), and deleted, with what stands beside it. #}
 
-        INSERT INTO @_Locked ({{ item.names(t) }})
-        SELECT {{ item.of_item(t) }}
+        INSERT INTO @_Locked ({{ item.names(t) }}{{ ", [Row]" if presence and t.witness }})
+        SELECT {{ item.of_item(t) }}{{ ", DATALENGTH(q." ~ t.witness ~ ")" if presence and t.witness }}
         FROM @_Found AS f
         INNER JOIN {{ table }} AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
             ON {{ item.found(t, "f") }}

@@ -4,5 +4,6 @@
     );
     DECLARE @_Locked TABLE (
 {{- item.declared(t) }}
+{{- "\n        [Row] bigint NULL, /* read from the row and no index, so that the row is locked, as by a claim */" if presence and t.witness }}
         PRIMARY KEY CLUSTERED ({{ item.names(t) }})
     );

@@ -56,10 +56,12 @@ BEGIN
         CROSS APPLY (
             SELECT TOP (1) 1 AS [Due] FROM {{ table }} AS q {{ look }}
             WHERE {{ kind.is(kind_searches | last, role, "w.[Type]", "w.[Step]") }} AND {{ item.waits(t) }} AND {{ kind.due(t, when_due) }}
+{{- item.and_free(t) | indent(4) }}
         ) AS u
 {%- else %}
         FROM {{ table }} AS q {{ look }}
         WHERE {{ item.waits(t, "q", value) }}{% if when_due %} AND {{ kind.due(t, when_due) }}{% endif %}
+{{- item.and_free(t) }}
 {%- endif %}
     )
         RETURN;

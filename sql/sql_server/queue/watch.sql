@@ -31,7 +31,7 @@
 {#- From the table, or from the rows beside it and then the table. -#}
 {%- macro from_table(index="", source=table) %}
     FROM {{ source }} AS q WITH ({{ hints }}{{ ", INDEX (" ~ index ~ ")" if index }})
-{{- item.beside(t, " WITH (" ~ hints ~ ")") }}
+{{- item.beside(t, item.looked_at(t)) }}
 {%- endmacro -%}
 {%- macro from_lease(index) %}
     FROM {{ t.lease }} AS s WITH ({{ hints }}, INDEX ([IX_{{ queue }}_Lease_{{ index }}]))

@@ -1,8 +1,3 @@
-{%- set begins -%}
-SET NOCOUNT, XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
-{%- endset -%}
 {#- The login must be one that may redrive items of the queue: of an action on many items another process may do the work. -#}
 {%- macro check_operator(called) %}
     SET @_Redrive = CONCAT({{ text(schema ~ ".") }}, QUOTENAME(CONCAT(N'Redrive_', @Queue, N'_Set_trx')));
@@ -20,7 +15,8 @@ Table access order: QueueAction.
     @Done bigint, @Refused bigint, @Result nvarchar(4000)
 AS
 BEGIN
-    {{ begins }}
+{% include "part/head.sql" %}
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @_Redrive nvarchar(520);
 
     IF @State NOT IN ('Running', 'Done', 'Failed')
@@ -41,11 +37,12 @@ BEGIN
         ON a.[ActionId] = f.[ActionId];
 
     INSERT INTO {{ object("QueueAction") }} (
-        [Queue], [Verb], [Who], [Login], [Filter], [State], [BegunAt], [EndedAt], [Expected], [Done], [Refused], [Result]
+        [Queue], [Verb], [Who], [Login], [Filter], [State], [BegunAt], [EndedAt], [LeaseUntil], [Expected], [Done], [Refused], [Result]
     )
     VALUES (
         @Queue, @Verb, @Who, ORIGINAL_LOGIN(), @Filter, @State, @_Now, CASE WHEN @State <> 'Running' THEN @_Now END,
-        @Expected, @Done, @Refused, @Result
+        /* Its caller comes first. */
+        CASE WHEN @State = 'Running' THEN DATEADD(SECOND, 10, @_Now) END, @Expected, @Done, @Refused, @Result
     );
     SELECT CAST(SCOPE_IDENTITY() AS bigint) AS [ActionId];
 END;
@@ -63,27 +60,32 @@ Table access order: QueueAction.
     @Result nvarchar(4000)
 AS
 BEGIN
-    {{ begins }}
+{% include "part/head.sql" %}
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @Queue varchar(40), @_Redrive nvarchar(520), @_Found int;
 
+    IF @State NOT IN ('Done', 'Cancelled', 'Failed')
+        THROW 50021, N'QueueActionStep: @State must be Done, Cancelled or Failed.', 1;
+    IF (@State IS NOT NULL AND @Owner IS NULL) OR (@Owner IS NOT NULL AND @LeaseMs IS NULL)
+        THROW 50021, N'QueueActionStep: @State needs an @Owner, and that a @LeaseMs.', 1;
     SELECT @Queue = a.[Queue] FROM {{ object("QueueAction") }} AS a WHERE a.[ActionId] = @ActionId;
 {{- check_operator("QueueActionStep") }}
 
     UPDATE a
     SET
         [State] = COALESCE(
-            @State, CASE WHEN @Owner IS NOT NULL THEN a.[State] WHEN a.[LeaseUntil] > @_Now THEN 'Cancelling' ELSE 'Cancelled' END
+            @State, CASE WHEN @Owner IS NOT NULL THEN a.[State] WHEN a.[Owner] IS NOT NULL AND a.[LeaseUntil] > @_Now THEN 'Cancelling' ELSE 'Cancelled' END
         ),
         [Done] = a.[Done] + COALESCE(@Done, 0), [Refused] = a.[Refused] + COALESCE(@Refused, 0),
         [Place] = COALESCE(@Place, a.[Place]), [Result] = COALESCE(@Result, a.[Result]), [Owner] = COALESCE(@Owner, a.[Owner]),
         [LeaseUntil] = CASE WHEN @Owner IS NULL THEN a.[LeaseUntil] ELSE DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
         [EndedAt] = CASE
-            WHEN @State IS NOT NULL OR (@Owner IS NULL AND (a.[LeaseUntil] IS NULL OR a.[LeaseUntil] <= @_Now)) THEN @_Now
+            WHEN @State IS NOT NULL OR (@Owner IS NULL AND (a.[Owner] IS NULL OR a.[LeaseUntil] <= @_Now)) THEN @_Now
         END
     FROM {{ object("QueueAction") }} AS a WITH (ROWLOCK)
     WHERE
         a.[ActionId] = @ActionId AND a.[EndedAt] IS NULL
-        AND (@Owner IS NULL OR a.[Owner] = @Owner OR a.[LeaseUntil] IS NULL OR a.[LeaseUntil] <= @_Now);
+        AND (@Owner IS NULL OR a.[Owner] = @Owner OR a.[Owner] IS NULL OR a.[LeaseUntil] <= @_Now);
     SET @_Found = @@ROWCOUNT;
 
     SELECT CASE WHEN @_Found = 1 THEN (SELECT a.[State] FROM {{ object("QueueAction") }} AS a WHERE a.[ActionId] = @ActionId) END AS [State];
@@ -99,7 +101,8 @@ Table access order: QueueWorker.
     @Queue varchar(40), @Worker nvarchar(128), @Host nvarchar(128), @Process bigint, @Version varchar(40)
 AS
 BEGIN
-    {{ begins }}
+{% include "part/head.sql" %}
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
 
     UPDATE w
     SET
@@ -134,7 +137,8 @@ Table access order: QueueMinute.
     @Queue varchar(40), @Due bigint, @OldestMs bigint, @InFlight bigint, @Failed bigint, @Ended bigint
 AS
 BEGIN
-    {{ begins }}
+{% include "part/head.sql" %}
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @_At datetime2(0) = DATEADD(MINUTE, DATEDIFF(MINUTE, '2020-01-01', @_Now), CAST('2020-01-01' AS datetime2(0)));
     DECLARE @_Kept int = 0;
 

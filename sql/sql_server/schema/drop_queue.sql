@@ -24,6 +24,12 @@ IF DATABASE_PRINCIPAL_ID({{ text(grant.role_name) }}) IS NOT NULL
     REVOKE {{ grant.right }} ON {{ grant.on }} FROM {{ grant.role }};
 {% endfilter %}
 {%- endfor %}
+{% filter statement %}
+/* Nobody goes on with an action on items that are gone, nor on those of a later queue of the name. */
+UPDATE {{ object("QueueAction") }}
+SET [State] = 'Cancelled', [EndedAt] = SYSUTCDATETIME(), [LeaseUntil] = NULL, [Result] = N'the queue was dropped'
+WHERE [Queue] = {{ text(queue) }} AND [EndedAt] IS NULL;
+{% endfilter %}
 {%- for rows in ["QueueTurn", "QueueRecovery", "QueueRetention", "QueueTypeAccess", "QueueRefused", "QueueWorker", "QueueMinute"] %}
 {% filter statement %}
 DELETE FROM {{ object(rows) }} WHERE [Queue] = {{ text(queue) }};

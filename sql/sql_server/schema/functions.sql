@@ -729,7 +729,8 @@ Table access order: as Due_<queue>, one queue after the other.
     @Queues nvarchar(max)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0;
+{% include "part/head.sql" %}
+    SET LOCK_TIMEOUT 1000;
     DECLARE @_Place int = 0, @_Count int, @_Name nvarchar(400), @_Recover int, @_DueMs bigint;
     DECLARE @_Asked TABLE ([Place] int NOT NULL PRIMARY KEY, [Name] nvarchar(400) NOT NULL, [Recover] int NOT NULL);
     DECLARE @_Out TABLE ([Place] int NOT NULL PRIMARY KEY, [DueMs] bigint NULL);
@@ -745,8 +746,14 @@ BEGIN
         /* Asked here: the procedures of one owner call each other without a check. */
         IF HAS_PERMS_BY_NAME(@_Name, N'OBJECT', N'EXECUTE') = 1
         BEGIN
-            EXECUTE @_Name @Recover = @_Recover, @DueMs = @_DueMs OUTPUT;
-            INSERT INTO @_Out ([Place], [DueMs]) VALUES (@_Place, @_DueMs);
+            /* One whose table is being changed, or no longer fits, holds up no other: its own claims report it. */
+            BEGIN TRY
+                EXECUTE @_Name @Recover = @_Recover, @DueMs = @_DueMs OUTPUT;
+                INSERT INTO @_Out ([Place], [DueMs]) VALUES (@_Place, @_DueMs);
+            END TRY
+            BEGIN CATCH
+                IF @@TRANCOUNT > 0 THROW;
+            END CATCH;
         END;
         SET @_Place = @_Place + 1;
     END;

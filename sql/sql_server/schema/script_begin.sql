@@ -19,6 +19,8 @@ CONTENTS                                     each rule stands once, in the objec
            QueueOperation                    calls that were made: a second one of the same identity changes nothing
            QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups, to delete
            QueueRefused                      items that their table does not let a queue change
+           QueueAction, -Note, -Step         what operators did; actions on many items
+           QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
            AppSettings, QueueSpec, QueueSchemaVersion, QueueTypeAccess
            QueueJudge_fn                     which answer an item gets, and what it becomes
            QueueBackoff_fn, QueueFits_fn     when a retry is due; whether an item fits a filter
@@ -51,6 +53,7 @@ LOCKS, IN THIS ORDER
   {{ 4 if groups else 3 }}. {{ queue }}_Lease: the row beside an item, after the item's own
 {%- endif %}
   QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueueRefused comes last.
+  QueueAction, QueueWorker and QueueMinute: alone, in calls of their own.
 
 SETTINGS THAT EACH PUBLIC PROCEDURE BEGINS WITH, and that are the caller's again at its end
   XACT_ABORT ON                an error ends the transaction, and no half of a change stays

@@ -13,6 +13,8 @@ CONTENTS                                     each rule stands once, in the objec
            queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
            queue_refused                     items that their table does not let a queue change
            queue_sleeper                     processes that wait to be woken
+           queue_action, _note, _step        what operators did; actions on many items
+           queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
            queue_begun, queue_clear          the identity of a call, and its clearing
@@ -39,6 +41,7 @@ LOCKS, IN THIS ORDER
   2. Job: rows FOR NO KEY UPDATE in the order of their keys (settle, redrive), waited for; else (claim, recover, renew)
      passing over those that others hold
   queue_transition is only read. queue_recovery, queue_retention and queue_sleeper are passed over where another holds them. queue_refused comes last.
+  queue_action, queue_worker and queue_minute: alone, in calls of their own.
 
 SETTINGS OF THE FUNCTIONS
   SECURITY DEFINER, search_path     a role that may execute them needs no right on the tables, and nothing of its own is found by a name
@@ -582,11 +585,17 @@ BEGIN
     LOOP
         IF
             has_function_privilege(session_user, TO_REGPROC(format('%s.%I', '"readpast"', 'next_' || queue_ || '_set_trx')), 'EXECUTE')
+            AND TO_REGPROC(format('%s.%I', '"readpast"', 'due_' || queue_)) IS NOT NULL
         THEN
-            /* The look at a table in the server's time has changed it. */
-            SET LOCAL timezone TO 'UTC';
-            EXECUTE 'SELECT ' || format('%s.%I', '"readpast"', 'due_' || queue_) || '($1)' INTO due_ms USING recover_;
-            RETURN NEXT;
+            /* One whose table is being changed, or no longer fits, holds up no other: its own claims report it. */
+            BEGIN
+                /* The look at a table in the server's time has changed it. */
+                SET LOCAL timezone TO 'UTC';
+                SET LOCAL lock_timeout TO '1s';
+                EXECUTE 'SELECT ' || format('%s.%I', '"readpast"', 'due_' || queue_) || '($1)' INTO due_ms USING recover_;
+                RETURN NEXT;
+            EXCEPTION WHEN OTHERS THEN CONTINUE;
+            END;
         END IF;
     END LOOP;
 END;
@@ -596,7 +605,7 @@ REVOKE ALL ON FUNCTION "readpast"."queue_due"(json) FROM public;
 
 /*
 A process that has nothing to do asks to be woken: the next call that adds to one of queues_ (a JSON array of their names in names of
-objects) notifies channel_, on which the session listener_ listens. It asks again from time to time: that forgets the sleepers whose
+objects, of which those count that the login may claim from) notifies channel_, on which the session listener_ listens. It asks again from time to time: that forgets the sleepers whose
 sessions are gone, and rings the bell itself, so that the process knows that it would hear it.
 Table access order: queue_sleeper, passing over the rows that others hold.
 */
@@ -607,6 +616,9 @@ AS $$
 DECLARE
     added_ integer;
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = listener_ AND a.usename = session_user) THEN
+        RAISE EXCEPTION 'queue_sleep: listener_ must be a session of this login' USING ERRCODE = 'RP021';
+    END IF;
     DELETE FROM "readpast"."queue_sleeper" AS s
     WHERE
         s.id IN (
@@ -620,7 +632,9 @@ BEGIN
     INSERT INTO "readpast"."queue_sleeper" (queue, channel, listener)
     SELECT i.queue, channel_, listener_
     FROM json_array_elements_text(queues_) AS i (queue)
-    WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_sleeper" AS s WHERE s.queue = i.queue AND s.channel = channel_);
+    WHERE
+        has_function_privilege(session_user, TO_REGPROC(format('%s.%I', '"readpast"', 'next_' || i.queue || '_set_trx')), 'EXECUTE')
+        AND NOT EXISTS (SELECT 1 FROM "readpast"."queue_sleeper" AS s WHERE s.queue = i.queue AND s.channel = channel_);
     GET DIAGNOSTICS added_ = ROW_COUNT;
     PERFORM pg_notify(channel_, '');
     RETURN added_;
@@ -691,8 +705,9 @@ Table access order: none but the catalog.
 CREATE OR REPLACE FUNCTION "readpast"."queue_must"(place_ text, column_ text) RETURNS boolean
 LANGUAGE sql STABLE SECURITY INVOKER
 AS $$
-    SELECT a.attnotnull
+    SELECT a.attnotnull OR t.typnotnull
     FROM pg_catalog.pg_attribute AS a
+    INNER JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
     WHERE a.attrelid = place_::regclass AND a.attname = column_;
 $$;
 
@@ -1642,10 +1657,13 @@ BEGIN
             FOR UPDATE SKIP LOCKED
         );
 
-    INSERT INTO "readpast"."queue_action" AS a (queue, verb, who, login, filter, state, begun_at, ended_at, expected, done, refused, result)
+    INSERT INTO "readpast"."queue_action" AS a (
+        queue, verb, who, login, filter, state, begun_at, ended_at, lease_until, expected, done, refused, result
+    )
     VALUES (
         queue_, verb_, LEFT(who_, 200), session_user, filter_, state_, now_, CASE WHEN state_ <> 'Running' THEN now_ END,
-        expected_, done_, refused_, LEFT(result_, 4000)
+        /* Its caller comes first. */
+        CASE WHEN state_ = 'Running' THEN now_ + interval '10 seconds' END, expected_, done_, refused_, LEFT(result_, 4000)
     )
     RETURNING a.action_id INTO number_;
     RETURN number_;
@@ -1673,6 +1691,12 @@ DECLARE
     queue_ text;
     found_ text;
 BEGIN
+    IF state_ NOT IN ('Done', 'Cancelled', 'Failed') THEN
+        RAISE EXCEPTION 'queue_action_step: state_ must be Done, Cancelled or Failed' USING ERRCODE = 'RP021';
+    END IF;
+    IF (state_ IS NOT NULL AND owner_ IS NULL) OR (owner_ IS NOT NULL AND lease_ms_ IS NULL) THEN
+        RAISE EXCEPTION 'queue_action_step: state_ needs an owner_, and that a lease_ms_' USING ERRCODE = 'RP021';
+    END IF;
     SELECT a.queue INTO queue_ FROM "readpast"."queue_action" AS a WHERE a.action_id = action_id_;
     IF NOT COALESCE(
         HAS_FUNCTION_PRIVILEGE(
@@ -1686,15 +1710,22 @@ BEGIN
     UPDATE "readpast"."queue_action" AS a
     SET
         state = COALESCE(
-            state_, CASE WHEN owner_ IS NOT NULL THEN a.state WHEN a.lease_until > now_ THEN 'Cancelling' ELSE 'Cancelled' END
+            state_,
+            CASE
+                WHEN owner_ IS NOT NULL THEN a.state
+                WHEN a.owner IS NOT NULL AND a.lease_until > now_ THEN 'Cancelling'
+                ELSE 'Cancelled'
+            END
         ),
         done = a.done + COALESCE(done_, 0), refused = a.refused + COALESCE(refused_, 0), place = COALESCE(place_, a.place),
         result = COALESCE(LEFT(result_, 4000), a.result), owner = COALESCE(owner_, a.owner),
         lease_until = CASE WHEN owner_ IS NULL THEN a.lease_until ELSE now_ + lease_ms_ * interval '1 ms' END,
         ended_at = CASE
-            WHEN state_ IS NOT NULL OR (owner_ IS NULL AND (a.lease_until > now_) IS NOT TRUE) THEN now_
+            WHEN state_ IS NOT NULL OR (owner_ IS NULL AND (a.owner IS NOT NULL AND a.lease_until > now_) IS NOT TRUE) THEN now_
         END
-    WHERE a.action_id = action_id_ AND a.ended_at IS NULL AND (owner_ IS NULL OR a.owner = owner_ OR (a.lease_until > now_) IS NOT TRUE)
+    WHERE
+        a.action_id = action_id_ AND a.ended_at IS NULL
+        AND (owner_ IS NULL OR a.owner = owner_ OR a.owner IS NULL OR (a.lease_until > now_) IS NOT TRUE)
     RETURNING a.state INTO found_;
     RETURN found_;
 END;
@@ -1853,7 +1884,7 @@ items_ is a JSON array of objects: columns (an object of the queue's own columns
 due (UTC) or delay_ms.
 One row per element: its position, key and token. checked_by_ is the library's: the number of the description that it has
 checked the items by, which spares the check where that is the one installed.
-Table access order: queue_operation, queue_sleeper, job.
+Table access order: queue_operation, job; queue_sleeper, passing over what others hold.
 */
 CREATE OR REPLACE FUNCTION "readpast"."add_job_set_trx"(operation_ uuid, items_ json, checked_by_ text DEFAULT NULL)
 RETURNS TABLE (
@@ -1880,9 +1911,6 @@ BEGIN
                 "Customer": "text(40)", "Rank": "integer not null", "Reference": "guid"
             }
         }');
-    END IF;
-    IF EXISTS (SELECT 1 FROM "readpast"."queue_sleeper" AS z WHERE z.queue = 'job') THEN
-        PERFORM "readpast"."queue_ring"('job');
     END IF;
     FOR attempt_ IN 1..5 LOOP
         BEGIN
@@ -1938,14 +1966,23 @@ BEGIN
             /* Counted, so that nothing is returned before all of them are in. */
             CROSS JOIN (SELECT COUNT(*) FROM added) AS a
             ORDER BY i.ordinal;
-            IF operation_ IS NULL THEN RETURN;
-            END IF;
             IF FOUND THEN
-                PERFORM "readpast"."queue_clear"(operation_, now_);
+                IF operation_ IS NOT NULL THEN
+                    PERFORM "readpast"."queue_clear"(operation_, now_);
+                END IF;
+                PERFORM "readpast"."queue_ring"('job')
+                WHERE EXISTS (SELECT 1 FROM "readpast"."queue_sleeper" AS z WHERE z.queue = 'job');
                 RETURN;
             END IF;
-            /* It was made before. */
-            PERFORM "readpast"."queue_begun"(operation_, 'add_job_set_trx', now_);
+            IF operation_ IS NULL THEN RETURN;
+            END IF;
+            /* It was made before; or its identity has been cleared away since, and another try makes it. */
+            PERFORM FROM "readpast"."queue_operation" AS p WHERE p.operation_id = operation_ AND p.call <> 'add_job_set_trx';
+            IF FOUND THEN
+                RAISE EXCEPTION 'add_job_set_trx: the operation % was another call', operation_ USING ERRCODE = 'RP021';
+            END IF;
+            PERFORM FROM "readpast"."queue_operation" AS p WHERE p.operation_id = operation_;
+            CONTINUE WHEN NOT FOUND;
             RETURN QUERY
             SELECT 'OK', (r.position - 1)::integer, NULL::bigint, r.key, p.at, 0, 'Pending'
             FROM "readpast"."queue_operation" AS p

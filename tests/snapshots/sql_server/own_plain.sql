@@ -14,6 +14,8 @@ CONTENTS                                     each rule stands once, in the objec
            QueueOperation                    calls that were made: a second one of the same identity changes nothing
            QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups, to delete
            QueueRefused                      items that their table does not let a queue change
+           QueueAction, -Note, -Step         what operators did; actions on many items
+           QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
            AppSettings, QueueSpec, QueueSchemaVersion, QueueTypeAccess
            QueueJudge_fn                     which answer an item gets, and what it becomes
            QueueBackoff_fn, QueueFits_fn     when a retry is due; whether an item fits a filter
@@ -40,6 +42,7 @@ LOCKS, IN THIS ORDER
   1. QueueOperation    the call's row; a second call of its identity waits for it
   2. Job: rows in the order of their keys (settle, redrive), waited for; else passing over those that others hold
   QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueueRefused comes last.
+  QueueAction, QueueWorker and QueueMinute: alone, in calls of their own.
 
 SETTINGS THAT EACH PUBLIC PROCEDURE BEGINS WITH, and that are the caller's again at its end
   XACT_ABORT ON                an error ends the transaction, and no half of a change stays
@@ -1098,7 +1101,8 @@ CREATE OR ALTER PROCEDURE [readpast].[QueueDue]
     @Queues nvarchar(max)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET LOCK_TIMEOUT 1000;
     DECLARE @_Place int = 0, @_Count int, @_Name nvarchar(400), @_Recover int, @_DueMs bigint;
     DECLARE @_Asked TABLE ([Place] int NOT NULL PRIMARY KEY, [Name] nvarchar(400) NOT NULL, [Recover] int NOT NULL);
     DECLARE @_Out TABLE ([Place] int NOT NULL PRIMARY KEY, [DueMs] bigint NULL);
@@ -1114,8 +1118,14 @@ BEGIN
         /* Asked here: the procedures of one owner call each other without a check. */
         IF HAS_PERMS_BY_NAME(@_Name, N'OBJECT', N'EXECUTE') = 1
         BEGIN
-            EXECUTE @_Name @Recover = @_Recover, @DueMs = @_DueMs OUTPUT;
-            INSERT INTO @_Out ([Place], [DueMs]) VALUES (@_Place, @_DueMs);
+            /* One whose table is being changed, or no longer fits, holds up no other: its own claims report it. */
+            BEGIN TRY
+                EXECUTE @_Name @Recover = @_Recover, @DueMs = @_DueMs OUTPUT;
+                INSERT INTO @_Out ([Place], [DueMs]) VALUES (@_Place, @_DueMs);
+            END TRY
+            BEGIN CATCH
+                IF @@TRANCOUNT > 0 THROW;
+            END CATCH;
         END;
         SET @_Place = @_Place + 1;
     END;
@@ -1183,8 +1193,7 @@ CREATE OR ALTER PROCEDURE [readpast].[QueueActionNote]
     @Done bigint, @Refused bigint, @Result nvarchar(4000)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @_Redrive nvarchar(520);
 
@@ -1206,11 +1215,12 @@ BEGIN
     INNER JOIN [readpast].[QueueAction] AS a WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK) ON a.[ActionId] = f.[ActionId];
 
     INSERT INTO [readpast].[QueueAction] (
-        [Queue], [Verb], [Who], [Login], [Filter], [State], [BegunAt], [EndedAt], [Expected], [Done], [Refused], [Result]
+        [Queue], [Verb], [Who], [Login], [Filter], [State], [BegunAt], [EndedAt], [LeaseUntil], [Expected], [Done], [Refused], [Result]
     )
     VALUES (
         @Queue, @Verb, @Who, ORIGINAL_LOGIN(), @Filter, @State, @_Now, CASE WHEN @State <> 'Running' THEN @_Now END,
-        @Expected, @Done, @Refused, @Result
+        /* Its caller comes first. */
+        CASE WHEN @State = 'Running' THEN DATEADD(SECOND, 10, @_Now) END, @Expected, @Done, @Refused, @Result
     );
     SELECT CAST(SCOPE_IDENTITY() AS bigint) AS [ActionId];
 END;
@@ -1229,11 +1239,13 @@ CREATE OR ALTER PROCEDURE [readpast].[QueueActionStep]
     @Result nvarchar(4000)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @Queue varchar(40), @_Redrive nvarchar(520), @_Found int;
 
+    IF @State NOT IN ('Done', 'Cancelled', 'Failed') THROW 50021, N'QueueActionStep: @State must be Done, Cancelled or Failed.', 1;
+    IF (@State IS NOT NULL AND @Owner IS NULL) OR (@Owner IS NOT NULL AND @LeaseMs IS NULL)
+        THROW 50021, N'QueueActionStep: @State needs an @Owner, and that a @LeaseMs.', 1;
     SELECT @Queue = a.[Queue] FROM [readpast].[QueueAction] AS a WHERE a.[ActionId] = @ActionId;
     SET @_Redrive = CONCAT(N'[readpast].', QUOTENAME(CONCAT(N'Redrive_', @Queue, N'_Set_trx')));
     IF COALESCE(HAS_PERMS_BY_NAME(@_Redrive, N'OBJECT', N'EXECUTE'), 0) = 0
@@ -1242,18 +1254,18 @@ BEGIN
     UPDATE a
     SET
         [State] = COALESCE(
-            @State, CASE WHEN @Owner IS NOT NULL THEN a.[State] WHEN a.[LeaseUntil] > @_Now THEN 'Cancelling' ELSE 'Cancelled' END
+            @State, CASE WHEN @Owner IS NOT NULL THEN a.[State] WHEN a.[Owner] IS NOT NULL AND a.[LeaseUntil] > @_Now THEN 'Cancelling' ELSE 'Cancelled' END
         ),
         [Done] = a.[Done] + COALESCE(@Done, 0), [Refused] = a.[Refused] + COALESCE(@Refused, 0),
         [Place] = COALESCE(@Place, a.[Place]), [Result] = COALESCE(@Result, a.[Result]), [Owner] = COALESCE(@Owner, a.[Owner]),
         [LeaseUntil] = CASE WHEN @Owner IS NULL THEN a.[LeaseUntil] ELSE DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
         [EndedAt] = CASE
-            WHEN @State IS NOT NULL OR (@Owner IS NULL AND (a.[LeaseUntil] IS NULL OR a.[LeaseUntil] <= @_Now)) THEN @_Now
+            WHEN @State IS NOT NULL OR (@Owner IS NULL AND (a.[Owner] IS NULL OR a.[LeaseUntil] <= @_Now)) THEN @_Now
         END
     FROM [readpast].[QueueAction] AS a WITH (ROWLOCK)
     WHERE
         a.[ActionId] = @ActionId AND a.[EndedAt] IS NULL
-        AND (@Owner IS NULL OR a.[Owner] = @Owner OR a.[LeaseUntil] IS NULL OR a.[LeaseUntil] <= @_Now);
+        AND (@Owner IS NULL OR a.[Owner] = @Owner OR a.[Owner] IS NULL OR a.[LeaseUntil] <= @_Now);
     SET @_Found = @@ROWCOUNT;
 
     SELECT CASE WHEN @_Found = 1 THEN (SELECT a.[State] FROM [readpast].[QueueAction] AS a WHERE a.[ActionId] = @ActionId) END AS [State];
@@ -1270,8 +1282,7 @@ CREATE OR ALTER PROCEDURE [readpast].[QueueWorkerSeen]
     @Queue varchar(40), @Worker nvarchar(128), @Host nvarchar(128), @Process bigint, @Version varchar(40)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
 
     UPDATE w
@@ -1308,8 +1319,7 @@ CREATE OR ALTER PROCEDURE [readpast].[QueueMinuteKeep]
     @Queue varchar(40), @Due bigint, @OldestMs bigint, @InFlight bigint, @Failed bigint, @Ended bigint
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @_At datetime2(0) = DATEADD(MINUTE, DATEDIFF(MINUTE, '2020-01-01', @_Now), CAST('2020-01-01' AS datetime2(0)));
     DECLARE @_Kept int = 0;
