@@ -5,12 +5,14 @@ mod figures;
 mod given;
 mod items;
 mod question;
+mod schedules;
 mod setup;
 mod steer;
 
 pub use self::figures::{Longer, stats, trend, types, watched};
 pub use self::items::{digits, item, reason, why};
 pub use self::question::{Field, Kind, Question};
+pub use self::schedules::{schedule, schedule_time};
 pub use self::setup::{LISTED, doctor, findings, installed, list, setting};
 pub use self::steer::{Steered, passed_over, purged, recovered};
 
@@ -20,7 +22,7 @@ use crate::queue::Queue;
 use given::Given;
 
 /// All questions.
-pub static QUESTIONS: [&Question; 19] = [
+pub static QUESTIONS: [&Question; 23] = [
     &figures::STATS,
     &figures::TREND,
     &figures::WATCH,
@@ -40,6 +42,10 @@ pub static QUESTIONS: [&Question; 19] = [
     &setup::SETTINGS,
     &setup::SET,
     &setup::DOCTOR,
+    &schedules::SCHEDULES,
+    &schedules::SCHEDULE,
+    &schedules::UNSCHEDULE,
+    &schedules::RUN_SCHEDULE,
 ];
 
 impl Queue {

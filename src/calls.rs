@@ -18,6 +18,7 @@ mod recover;
 mod redrive;
 mod refused;
 mod renew;
+mod schedule;
 mod sessions;
 mod settings;
 mod settle;
@@ -42,6 +43,7 @@ pub(crate) use self::{
     redrive::redrive,
     refused::RefusedItem,
     renew::renew,
+    schedule::{ScheduleList, ScheduleSet, fire, list as list_schedules, set as set_schedule},
     sessions::{Ask, Sessions, YieldsTo},
     settings::{set_setting, settings},
     settle::{Answers, SettleAnswer, Settling, claim_within, settle, settle_one_within, settle_within},

@@ -15,6 +15,7 @@ mod own;
 mod parse;
 mod procedures;
 mod rows;
+mod schedule;
 mod settable;
 mod sql;
 mod table;
@@ -29,6 +30,7 @@ pub use self::{
     parse::Format,
     procedures::{ClaimedBySpec, ProceduresSpec},
     rows::{Comparison, RowCondition, RowTest},
+    schedule::{ScheduleSpec, read_item as schedule_item},
     sql::{CheckSpec, ReferenceSpec, SqlName},
     table::{
         ColumnCondition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, SettingsTableSpec,
@@ -43,6 +45,7 @@ pub(crate) use key::put_key;
 pub(crate) use kinds::KindSearch;
 pub(crate) use layout::Assignment;
 pub(crate) use own::{OWN_COLUMNS, SHARD};
+pub(crate) use schedule::{check_name, items_of};
 pub(crate) use settable::check_set;
 use sql::why_no_condition;
 pub(crate) use value::{MAX_DELAY_MS, check_step, check_text, column_value, put_due};
@@ -90,6 +93,8 @@ pub struct QueueSpec {
     pub attempt_retention: Option<i32>,
     /// Which items count as the same work.
     pub dedup: Option<DedupSpec>,
+    /// The items that it gets at planned times. `None`: it takes no schedules, at run time neither.
+    pub schedules: Option<Vec<ScheduleSpec>>,
     /// Roles and their rights.
     pub roles: RolesSpec,
     /// The prefix of its settings in AppSettings, before a point; `<queue>` in lower case when left out.

@@ -78,6 +78,19 @@ pub struct Calls {
     pub hold_setting: Option<Arc<str>>,
     /// Interval in ms, most items; only of queues with retention.
     pub retain: Option<Arc<str>>,
+    /// The statements of a queue with schedules.
+    pub schedules: Option<ScheduleCalls>,
+}
+
+/// The statements of a queue with schedules.
+#[derive(Debug, Clone)]
+pub struct ScheduleCalls {
+    /// The list of them.
+    pub list: Arc<str>,
+    /// Name, planned time, next time, whether an item is put in.
+    pub fire: Arc<str>,
+    /// Name, rule, zone, items, missed, overlap, enabled, remove.
+    pub set: Arc<str>,
 }
 
 impl Dialect {
@@ -134,7 +147,7 @@ impl Dialect {
         let rendered = |name: &str, context| -> Result<Arc<str>> {
             Ok(self.templates().render(&format!("call/{name}.sql"), context)?.trim_end().into())
         };
-        let call = |name| rendered(name, context.clone());
+        let call = |name: &str| rendered(name, context.clone());
         Ok(Calls {
             enqueue: call("enqueue")?,
             claim: call("claim")?,
@@ -162,6 +175,7 @@ impl Dialect {
                 .then(|| call("hold_setting"))
                 .transpose()?,
             retain: spec.deletes_what_is_over().then(|| call("retain")).transpose()?,
+            schedules: spec.schedules.is_some().then(|| schedule_calls(|name| call(name))).transpose()?,
         })
     }
 
@@ -365,4 +379,8 @@ impl Dialect {
             Self::Postgres => &postgres::TEMPLATES,
         }
     }
+}
+
+fn schedule_calls(call: impl Fn(&str) -> Result<Arc<str>>) -> Result<ScheduleCalls> {
+    Ok(ScheduleCalls { list: call("schedules")?, fire: call("fire")?, set: call("schedule")? })
 }

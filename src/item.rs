@@ -13,6 +13,7 @@ mod operator;
 mod rates;
 mod record;
 mod rows;
+mod schedule;
 mod settlement;
 mod span;
 mod state;
@@ -39,6 +40,7 @@ pub use self::{
     rates::OfType,
     record::{Minute, OperatorAction, RegisteredWorker},
     rows::{Cell, Column, ColumnType, Rows, Value},
+    schedule::{Missed, Overlap, Schedule, ScheduleChange},
     settlement::{Action, Settlement},
     span::{span_text, utc_ms},
     state::ItemState,

@@ -45,6 +45,8 @@ pub mod item;
 
 pub mod metrics;
 
+mod schedule;
+
 pub mod description;
 
 mod dialect;

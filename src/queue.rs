@@ -11,6 +11,7 @@ mod inner;
 mod number;
 mod pacing;
 mod record;
+mod schedule;
 mod settle;
 mod settle_part;
 mod trend;
@@ -32,7 +33,7 @@ use crate::ident::QueueName;
 use crate::install::{self, Installed};
 use crate::item::{
     Answer, Attempt, Batch, Filter, ItemRef, Lease, Minute, NewItem, OperatorAction, OperatorVerb, Outcome, QueueStats,
-    Receipt, RegisteredWorker, Settlement, Trend, Watched, Why,
+    Receipt, RegisteredWorker, Schedule, ScheduleChange, Settlement, Trend, Watched, Why,
 };
 use crate::metrics::CallKind;
 use crate::session::Attached;
@@ -357,6 +358,34 @@ impl Queue {
     pub fn is_done(&self, operation: &str) -> Result<bool> {
         let own = self.0.backend.calls("find the outcome of an operation", "they keep no record of operations")?;
         calls::is_done(&*self.0, &self.0.terms, own, operation)
+    }
+
+    /// The schedules of the queue, the next to fire first, each with its next five times.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] when the description has no `schedule`, and those of a call.
+    pub fn schedules(&self) -> Result<Vec<Schedule>> {
+        self.0.schedules()
+    }
+
+    /// Makes a schedule, or changes it; whether it is new. A time that is planned stays, unless rule or zone change or the schedule
+    /// was off. Workers of other processes know it within 15 seconds. An install leaves it, unless the description has one of its name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] names the mistake: a rule, a zone, an item that does not fit the queue.
+    pub fn set_schedule(&self, name: &str, change: &ScheduleChange) -> Result<bool> {
+        self.0.set_schedule(name, change)
+    }
+
+    /// Removes a schedule; whether it was there. One of the description comes again with the next install.
+    pub fn remove_schedule(&self, name: &str) -> Result<bool> {
+        self.0.remove_schedule(name)
+    }
+
+    /// Puts the item of a schedule in now, on or off; the planned time stays. The answer, `FIRED`, `SKIPPED` or `DUPLICATE`, and the
+    /// item's key.
+    pub fn run_schedule(&self, name: &str) -> Result<(String, Option<String>)> {
+        self.0.run_schedule(name)
     }
 
     /// The queue's values in the table AppSettings, or in the description where the table has none. Procedures read them at each

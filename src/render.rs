@@ -38,7 +38,7 @@ const SCHEMA_FILES: [&str; 1] = ["schema/0001_base.sql"];
 pub const SCHEMA_VERSION: i32 = SCHEMA_FILES.len() as i32;
 
 /// The files of a queue, in the order to run them.
-const QUEUE_FILES: [&str; 22] = [
+const QUEUE_FILES: [&str; 23] = [
     "queue/table.sql",
     "queue/view.sql",
     "queue/add_set.sql",
@@ -60,6 +60,7 @@ const QUEUE_FILES: [&str; 22] = [
     "queue/redrive_set.sql",
     "queue/purge.sql",
     "queue/retain.sql",
+    "queue/schedule.sql",
     "queue/roles.sql",
 ];
 

@@ -12,6 +12,7 @@ mod poll_coordinator;
 mod poller;
 mod regularly;
 mod retry;
+mod schedule_turns;
 mod turns;
 
 pub(crate) use self::{

@@ -3,7 +3,7 @@
 use crate::global::Global;
 use crate::{
     adopt, check, completions, discover, doctor, drop, enqueue, exit, install, list, operations, purge, recover,
-    render, settings, show, stats, steer, stress, top, why, work,
+    render, schedules, settings, show, stats, steer, stress, top, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -111,6 +111,7 @@ Examples:
     Purge(purge::Args),
     Operations(operations::Args),
     Recover(recover::Args),
+    Schedules(schedules::Args),
     Settings(settings::Args),
     Completions(completions::Args),
 }

@@ -34,6 +34,7 @@ mod registry;
 mod render;
 mod roles;
 mod sampler;
+mod schedules;
 mod secret_file;
 mod serve;
 #[cfg(windows)]
@@ -96,6 +97,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Stats(args) => stats::run(&global, &args, &out),
         Command::Top(args) => top::run(&global, &args, &out),
         Command::Stress(args) => stress::run(&global, &args, &out),
+        Command::Schedules(args) => schedules::run(&global, &args, &out),
         Command::Settings(args) => settings::run(&global, &args, &out),
         Command::Show(args) => show::run(&global, &args, &out),
         Command::Why(args) => why::run(&global, &args, &out),

@@ -75,8 +75,12 @@ impl<'a> Given<'a> {
         Ok(number.and_then(|number| u32::try_from(number).ok()).unwrap_or(otherwise))
     }
 
+    pub(super) fn boolean(&self, name: &str) -> Result<Option<bool>> {
+        self.value(name, "true or false", |raw| raw.parse().ok())
+    }
+
     pub(super) fn is_set(&self, name: &str) -> Result<bool> {
-        Ok(self.value(name, "true or false", |raw| raw.parse().ok())?.unwrap_or(false))
+        Ok(self.boolean(name)?.unwrap_or(false))
     }
 
     /// An object, as it is written.

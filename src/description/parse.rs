@@ -6,6 +6,7 @@ mod options;
 mod procedures;
 mod retention;
 mod rows;
+mod schedules;
 mod states;
 mod subtypes;
 mod table;
@@ -52,7 +53,7 @@ impl Format {
 }
 
 /// The keys of a description.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "queue",
     "types",
     "steps",
@@ -70,12 +71,13 @@ const KEYS: [&str; 19] = [
     "completion",
     "retention",
     "dedup",
+    "schedule",
     "roles",
     "settings",
 ];
 
 /// Keys that only a queue with a table has: hand-written procedures decide them.
-const DECIDED_BY_PROCEDURES: [&str; 13] = [
+const DECIDED_BY_PROCEDURES: [&str; 14] = [
     "steps",
     "subtypes",
     "order",
@@ -87,6 +89,7 @@ const DECIDED_BY_PROCEDURES: [&str; 13] = [
     "completion",
     "retention",
     "dedup",
+    "schedule",
     "roles",
     "settings",
 ];
@@ -186,6 +189,7 @@ fn described(spec: &at::KnownKeys<'_>) -> Result<QueueSpec> {
         retention: retention::retention(spec)?,
         attempt_retention: retention::attempts(spec)?,
         dedup: options::dedup(spec)?,
+        schedules: schedules::schedules(spec)?,
         roles: options::roles(spec)?,
         settings: options::settings(spec, &queue)?,
         queue,

@@ -13,4 +13,6 @@ pub(super) enum FetcherAction {
     MakeSure { room: usize },
     /// Delete some expired items, when it is this worker's turn; `must`: although there is other work.
     Clean { must: bool },
+    /// Put in the items of schedules whose time has come, when it is this worker's turn.
+    Fire,
 }

@@ -14,6 +14,9 @@ pub(super) trait Outside {
 
     /// When expired items are due to be deleted. `None`: the queue keeps all.
     fn retention(&self) -> Option<CleaningDue>;
+
+    /// When a schedule may be due. `None`: the queue takes none.
+    fn planned_at(&self) -> Option<Instant>;
 }
 
 /// The next thing that a fetcher does.
@@ -38,11 +41,12 @@ pub(super) enum Wake {
 ///
 /// 1. The worker was given up, or has stopped and holds nothing: end.
 /// 2. Something has waited for a handler too long: give it back.
-/// 3. Deleting has been due for a whole interval, and was not the last thing that a fetcher began: delete.
-/// 4. Something has ended: settle it, and claim what there is room for.
-/// 5. There is room, and the queue may hold something: claim.
-/// 6. Deleting is due: delete.
-/// 7. Sleep until the first of these can apply.
+/// 3. A planned time has come: put its item in.
+/// 4. Deleting has been due for a whole interval, and was not the last thing that a fetcher began: delete.
+/// 5. Something has ended: settle it, and claim what there is room for.
+/// 6. There is room, and the queue may hold something: claim.
+/// 7. Deleting is due: delete.
+/// 8. Sleep until the first of these can apply.
 pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) -> Decision {
     let is_stopping = state.phase >= Phase::Stopping;
     if state.phase == Phase::GivenUp || is_stopping && state.holds_nothing() {
@@ -51,6 +55,10 @@ pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) 
     let overdue_at = state.overdue_at();
     if is_reached(overdue_at, now) {
         return Decision::Do(FetcherAction::GiveBack);
+    }
+    let planned_at = outside.planned_at().filter(|_| !is_stopping);
+    if is_reached(planned_at, now) {
+        return Decision::Do(FetcherAction::Fire);
     }
     let retention = outside.retention().filter(|_| !is_stopping && !state.cleaner.is_running());
     let must_clean_at = retention.filter(|_| !state.cleaner.yields()).map(|due| due.at_latest);
@@ -70,7 +78,9 @@ pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) 
     if is_reached(clean_at, now) {
         return Decision::Do(FetcherAction::Clean { must: false });
     }
-    let times = [overdue_at, state.in_flight.next_try(), claim_at, clean_at, must_clean_at, state.quarantine_ends(now)];
+    let quarantine_ends = state.quarantine_ends(now);
+    let times =
+        [overdue_at, state.in_flight.next_try(), claim_at, clean_at, must_clean_at, planned_at, quarantine_ends];
     Decision::Sleep(times.into_iter().flatten().min())
 }
 

@@ -27,6 +27,7 @@ pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
                 FetcherWork::Claim { room, makes_sure } => claim(shared, room, makes_sure),
                 FetcherWork::Settle { ended, room } => settle(shared, &ended, room),
                 FetcherWork::Clean => clean(shared),
+                FetcherWork::Fire => fire(shared),
             }
         }
     }));
@@ -74,6 +75,7 @@ fn is_its_turn(shared: &EngineShared, action: FetcherAction) -> bool {
     match action {
         FetcherAction::Claim { .. } => shared.queue.inner().turn(),
         FetcherAction::Clean { must } => shared.queue.inner().turn_to_clean(must),
+        FetcherAction::Fire => shared.queue.inner().turn_to_fire(),
         FetcherAction::GiveBack | FetcherAction::Settle { .. } | FetcherAction::MakeSure { .. } => true,
     }
 }
@@ -115,6 +117,15 @@ fn clean(shared: &EngineShared) {
     shared.change().cleaned();
     if let Err(error) = result {
         shared.trouble("delete expired items", &error);
+    }
+}
+
+/// Puts in the items of schedules whose time has come.
+fn fire(shared: &EngineShared) {
+    let result = shared.queue.inner().fire_schedules();
+    shared.change().fired();
+    if let Err(error) = result {
+        shared.trouble("put in the items of schedules", &error);
     }
 }
 

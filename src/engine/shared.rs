@@ -205,6 +205,10 @@ impl Outside for EngineShared {
     fn retention(&self) -> Option<CleaningDue> {
         self.queue.inner().cleaning_due()
     }
+
+    fn planned_at(&self) -> Option<Instant> {
+        self.queue.inner().planned_at()
+    }
 }
 
 impl PollWaiter for EngineShared {

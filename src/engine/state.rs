@@ -21,6 +21,10 @@ pub(super) struct EngineState {
     pub(super) takers: Takers,
     pub(super) fetchers: Fetchers,
     pub(super) cleaner: CleanerState,
+    /// Fetchers that put in items of schedules.
+    firing: usize,
+    /// One has ended since the last look began, which may have missed its item.
+    has_fired: bool,
     /// How many items the calls under way may bring.
     pub(super) claiming: usize,
     pub(super) tallies: WorkerFigures,
@@ -172,6 +176,7 @@ pub(super) enum FetcherWork {
     Settle { ended: Arc<Vec<EndedItem>>, room: usize },
     Claim { room: usize, makes_sure: bool },
     Clean,
+    Fire,
 }
 
 impl EngineState {
@@ -184,6 +189,8 @@ impl EngineState {
             takers: Takers::default(),
             fetchers: Fetchers::default(),
             cleaner: CleanerState::default(),
+            firing: 0,
+            has_fired: false,
             claiming: 0,
             tallies: WorkerFigures::default(),
             durations: Durations::default(),
@@ -263,7 +270,13 @@ impl EngineState {
 
     /// Whether a worker that stops when the queue is empty stops after the next look, if that finds nothing.
     pub(super) fn is_last_look(&self) -> bool {
-        self.ending != Ending::WhenStopped && self.holds_nothing()
+        self.ending != Ending::WhenStopped && self.holds_nothing() && self.firing == 0
+    }
+
+    /// Notes the end of a call that put in items of schedules.
+    pub(super) fn fired(&mut self) {
+        self.firing -= 1;
+        self.has_fired = true;
     }
 
     /// Whether deleting expired items comes before the next look.
@@ -329,8 +342,13 @@ impl EngineState {
                 self.cleaner = CleanerState::Runs { worked: false };
                 return Some(FetcherWork::Clean);
             }
+            FetcherAction::Fire => {
+                self.firing += 1;
+                return Some(FetcherWork::Fire);
+            }
             FetcherAction::Settle { room } | FetcherAction::Claim { room } | FetcherAction::MakeSure { room } => {
                 self.claiming += room;
+                self.has_fired = false;
                 self.cleaner.worked();
             }
         }
@@ -344,7 +362,7 @@ impl EngineState {
                 }
                 FetcherWork::Claim { room, makes_sure: matches!(action, FetcherAction::MakeSure { .. }) }
             }
-            FetcherAction::GiveBack | FetcherAction::Clean { .. } => return None,
+            FetcherAction::GiveBack | FetcherAction::Clean { .. } | FetcherAction::Fire => return None,
         })
     }
 
@@ -387,7 +405,7 @@ impl EngineState {
         self.not_before = None;
         self.tallies.calls += 1;
         self.durations.add(took);
-        if found > 0 || !self.is_last_look() {
+        if found > 0 || self.has_fired || !self.is_last_look() {
             return false;
         }
         self.ending = Ending::Cleaning;

@@ -37,6 +37,7 @@ pub(crate) enum CallKind {
     Actions,
     Workers,
     Minutes,
+    Schedules,
     /// A look for a procedure that handles items.
     Procedure,
     /// A claim, its handling by a procedure, and the settle.
@@ -45,7 +46,7 @@ pub(crate) enum CallKind {
 
 impl CallKind {
     /// All kinds, each at its number, with its name in figures.
-    pub(super) const ALL: [(Self, &'static str); 23] = [
+    pub(super) const ALL: [(Self, &'static str); 24] = [
         (Self::Claim, "claim"),
         (Self::Poll, "poll"),
         (Self::Settle, "settle"),
@@ -67,6 +68,7 @@ impl CallKind {
         (Self::Actions, "actions"),
         (Self::Workers, "workers"),
         (Self::Minutes, "minutes"),
+        (Self::Schedules, "schedules"),
         (Self::Procedure, "procedure"),
         (Self::Work, "work"),
     ];

@@ -3,7 +3,8 @@
 use super::names::TableNames;
 use super::{columns, kinds, shape, subtypes, takes, tsql};
 use crate::description::{
-    BackoffSpec, ColumnCondition, Completion, Holds, KeySource, Literal, QueueSpec, RowCondition, RowTest, TableSpec,
+    BackoffSpec, ColumnCondition, Completion, Holds, KeySource, Literal, QueueSpec, RowCondition, RowTest,
+    ScheduleSpec, TableSpec,
 };
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
@@ -247,6 +248,7 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
         history,
         dedup,
         shards => spec.shards,
+        schedules => spec.schedules.as_ref().map(|all| all.iter().map(|one| schedule(spec, one)).collect::<Vec<_>>()),
         types => spec.types.clone(),
         steps => spec.steps.clone(),
         own_types_only => spec.roles.own_types_only,
@@ -256,6 +258,17 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
             monitor => role(&spec.roles.monitor),
             operator => role(&spec.roles.operator),
         },
+    }
+}
+
+fn schedule(spec: &QueueSpec, schedule: &ScheduleSpec) -> Value {
+    context! {
+        name => schedule.name.as_str(),
+        cron => schedule.cron.as_str(),
+        zone => schedule.zone.as_str(),
+        items => schedule.items(spec),
+        missed => schedule.missed.as_str(),
+        overlap => schedule.overlap.as_str(),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::cleaner::Cleaner;
 use super::poll_coordinator::PollCoordinator;
 use super::regularly::Regularly;
+use super::schedule_turns::ScheduleTurns;
 use crate::sync::{Mutex, PerProcess};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
@@ -11,6 +12,7 @@ use std::sync::{Arc, Weak};
 pub(crate) struct OfQueue {
     pub(crate) polls: PollCoordinator,
     pub(crate) cleaner: Cleaner,
+    pub(crate) schedules: ScheduleTurns,
     /// The turns to keep the figures of a minute.
     pub(crate) minutes: Regularly,
     /// Workers that have recovered their own items of an earlier life. A worker holds the lock while it does so.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 29] = [
     "error",
     "sync",
     "threads",
@@ -14,6 +14,7 @@ const ORDER: [&str; 28] = [
     "config",
     "item",
     "metrics",
+    "schedule",
     "description",
     "dialect",
     "render",

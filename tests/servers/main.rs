@@ -32,6 +32,7 @@ mod readme_sql;
 mod records;
 mod refused;
 mod rows;
+mod schedules;
 mod settings;
 mod several_values;
 mod strangers;

@@ -6,15 +6,17 @@
     "renew_" ~ queue ~ "_set_trx", "recover_" ~ queue ~ "_trx"
 ] + (["retain_" ~ queue ~ "_trx"] if retention or attempt_retention else []) + (["taken_" ~ queue ~ "_trx"] if claimed_by_others else [])
     + (["claimed_" ~ queue] if marks_claims else []) + (["queue_due", "queue_sleep"] if not claimed_by_others else []) -%}
+{%- set fire = ["schedules_" ~ queue, "fire_" ~ queue ~ "_trx"] if schedules is not none else [] -%}
 {%- set report = ["queue_action_note", "queue_worker_seen", "queue_minute_keep"] -%}
 {%- set done = ["queue_is_done"] -%}
 {%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] + (["attempts_" ~ queue] if attempt_history else []) -%}
-{%- set operate = ["redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"] -%}
+{%- set operate = ["redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"]
+    + (["schedule_" ~ queue ~ "_trx"] if schedules is not none else []) -%}
 {%- set granted = [
     {"role": roles.producer, "functions": add + done, "sees": "producer"},
-    {"role": roles.worker, "functions": work + done + report + ["watch_" ~ queue], "sees": "worker"},
-    {"role": roles.monitor, "functions": look + ["queue_minute_keep"], "sees": false},
-    {"role": roles.operator, "functions": add + work + done + report + look + operate + ["queue_action_step"], "sees": "worker"}
+    {"role": roles.worker, "functions": work + done + report + fire + ["watch_" ~ queue], "sees": "worker"},
+    {"role": roles.monitor, "functions": look + fire[:1] + ["queue_minute_keep"], "sees": false},
+    {"role": roles.operator, "functions": add + work + done + report + fire + look + operate + ["queue_action_step"], "sees": "worker"}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}

@@ -192,6 +192,15 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_minute") }} (
     ended bigint NULL, PRIMARY KEY (queue, at)
 );
 {% endfilter %}
+{% filter made("TABLE", "queue_schedule") %}
+/* When each queue puts items in by itself. next_at moves on in the commit that puts an item in; NULL: it is not computed yet. */
+CREATE TABLE IF NOT EXISTS {{ object("queue_schedule") }} (
+    queue text NOT NULL, name text NOT NULL, cron text NOT NULL, zone text NOT NULL, items json NOT NULL, missed text NOT NULL,
+    overlap text NOT NULL, described boolean NOT NULL, /* TRUE: the description has it */
+    enabled boolean NOT NULL, next_at timestamptz NULL, last_at timestamptz NULL, fired_at timestamptz NULL, last_key text NULL,
+    last_answer text NULL, PRIMARY KEY (queue, name)
+);
+{% endfilter %}
 {% filter made("TYPE", "queue_look") %}
 /* The values of an item that a look at a queue reads (watch_<queue>). */
 DO $$

@@ -56,7 +56,8 @@ SET state = 'Cancelled', ended_at = clock_timestamp(), lease_until = NULL, resul
 WHERE queue = {{ text(queue) }} AND ended_at IS NULL;
 {% endfilter %}
 {%- for rows in [
-    "queue_turn", "queue_recovery", "queue_retention", "queue_type_access", "queue_refused", "queue_sleeper", "queue_worker", "queue_minute"
+    "queue_turn", "queue_recovery", "queue_retention", "queue_type_access", "queue_refused", "queue_sleeper", "queue_worker", "queue_minute",
+    "queue_schedule"
 ] %}
 {% filter statement %}
 DELETE FROM {{ object(rows) }} WHERE queue {% if rows == "queue_turn" %}IN ({{ text(queue) }}, {{ text(queue ~ " add") }}){% else %}= {{ text(queue) }}{% endif %};

@@ -295,8 +295,8 @@ REVOKE ALL ON FUNCTION {{ object("queue_due") }}(json) FROM public;
 {% filter made("FUNCTION", "queue_sleep") %}
 /*
 A process that has nothing to do asks to be woken: the next call that adds to one of queues_ (a JSON array of their names in names of
-objects, of which those count that the login may claim from) notifies channel_, on which the session listener_ listens. It asks again from time to time: that forgets the sleepers whose
-sessions are gone, and rings the bell itself, so that the process knows that it would hear it.
+objects, of which those count that the login may claim from) notifies channel_, on which the session listener_ listens. It asks again
+from time to time: that forgets the sleepers whose sessions are gone, and rings the bell itself, so that the process knows that it would hear it.
 Table access order: queue_sleeper, passing over the rows that others hold.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_sleep") }}(queues_ json, channel_ text, listener_ integer) RETURNS integer

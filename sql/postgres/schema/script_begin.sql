@@ -20,6 +20,7 @@ CONTENTS                                     each rule stands once, in the objec
            queue_sleeper                     processes that wait to be woken
            queue_action, _note, _step        what operators did; actions on many items
            queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
+           queue_schedule                    when queues put items in by themselves
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
            queue_begun, queue_clear          the identity of a call, and its clearing

@@ -12,6 +12,9 @@ Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease"
 */
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}
     @Operation uniqueidentifier, @Items nvarchar(max), @Within bit
+{%- if schedules is not none %},
+    @Returns bit = 1, @Answer varchar(20) = NULL OUTPUT, @Key nvarchar(400) = NULL OUTPUT /* with 0, the answer of one */
+{%- endif %}
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -84,6 +87,16 @@ BEGIN
 {%- endif %}
         ) AS r;
     END;
+
+{%- if schedules is not none %}
+
+    IF @Returns = 0
+    BEGIN
+        SELECT @Answer = a.[Answer], @Key = {{ item.one_text(t.key[0], "a.[Key]") if own else "LEFT(a.[Key], 400)" }}
+        FROM @_Added AS a;
+        RETURN 0;
+    END;
+{%- endif %}
 
     SELECT
         a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs],

@@ -7,15 +7,17 @@
     "Renew_" ~ queue ~ "_Set_trx", "Recover_" ~ queue ~ "_trx"
 ] + (["Retain_" ~ queue ~ "_trx"] if retention or attempt_retention else []) + (["Taken_" ~ queue ~ "_trx"] if claimed_by_others else [])
     + (["Claimed_" ~ queue] if marks_claims else []) + (["QueueDue", "Due_" ~ queue] if not claimed_by_others else []) -%}
+{%- set fire = ["Schedules_" ~ queue, "Fire_" ~ queue ~ "_trx"] if schedules is not none else [] -%}
 {%- set report = ["QueueActionNote", "QueueWorkerSeen", "QueueMinuteKeep"] -%}
 {%- set done = ["QueueIsDone"] -%}
 {%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] + (["Attempts_" ~ queue] if attempt_history else []) -%}
-{%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"] -%}
+{%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"]
+    + (["Schedule_" ~ queue ~ "_trx"] if schedules is not none else []) -%}
 {%- set granted = [
     {"role": roles.producer, "procedures": add + done, "sees": "Producer"},
-    {"role": roles.worker, "procedures": work + done + report + ["Watch_" ~ queue], "sees": "Worker"},
-    {"role": roles.monitor, "procedures": look + ["QueueMinuteKeep"], "sees": false},
-    {"role": roles.operator, "procedures": add + work + done + report + look + operate + ["QueueActionStep"], "sees": "Worker"}
+    {"role": roles.worker, "procedures": work + done + report + fire + ["Watch_" ~ queue], "sees": "Worker"},
+    {"role": roles.monitor, "procedures": look + fire[:1] + ["QueueMinuteKeep"], "sees": false},
+    {"role": roles.operator, "procedures": add + work + done + report + fire + look + operate + ["QueueActionStep"], "sees": "Worker"}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}

@@ -24,7 +24,7 @@ END;
 {% filter made("TABLE", [
     "QueueSchemaVersion", "QueueSpec", "AppSettings", "QueueStatus", "QueueTransition",
     "QueueOperation", "QueueTypeAccess", "QueueRetention", "QueueTurn", "QueueRecovery", "QueueRefused",
-    "QueueAction", "QueueWorker", "QueueMinute",
+    "QueueAction", "QueueWorker", "QueueMinute", "QueueSchedule",
 ]) %}
 /* One row per version that was applied here: an audit trail, never updated. */
 IF OBJECT_ID({{ literal("QueueSchemaVersion") }}, N'U') IS NULL
@@ -163,6 +163,16 @@ IF OBJECT_ID({{ literal("QueueMinute") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueMinute") }} (
         [Queue] varchar(40) NOT NULL, [At] datetime2(0) NOT NULL, [Due] bigint NULL, [OldestMs] bigint NULL, [InFlight] bigint NULL,
         [Failed] bigint NULL, [Ended] bigint NULL, CONSTRAINT [PK_QueueMinute] PRIMARY KEY CLUSTERED ([Queue], [At])
+    );
+/* When each queue puts items in by itself. [NextAt] moves on in the commit that puts an item in; NULL: it is not computed yet. */
+IF OBJECT_ID({{ literal("QueueSchedule") }}, N'U') IS NULL
+    CREATE TABLE {{ object("QueueSchedule") }} (
+        [Queue] varchar(40) NOT NULL, [Name] nvarchar(100) NOT NULL, [Cron] nvarchar(200) NOT NULL, [Zone] varchar(64) NOT NULL,
+        [Items] nvarchar(max) NOT NULL, [Missed] varchar(10) NOT NULL, [Overlap] varchar(10) NOT NULL,
+        [Described] bit NOT NULL, /* 1: the description has it */
+        [Enabled] bit NOT NULL, [NextAt] datetime2(7) NULL, [LastAt] datetime2(7) NULL, [FiredAt] datetime2(7) NULL,
+        [LastKey] nvarchar(400) NULL, [LastAnswer] varchar(20) NULL,
+        CONSTRAINT [PK_QueueSchedule] PRIMARY KEY CLUSTERED ([Queue], [Name])
     );
 {% endfilter %}
 {% call index_of.create("IX_QueueAction_EndedAt", "QueueAction", [column("EndedAt")]) %}

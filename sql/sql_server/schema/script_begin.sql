@@ -21,6 +21,7 @@ CONTENTS                                     each rule stands once, in the objec
            QueueRefused                      items that their table does not let a queue change
            QueueAction, -Note, -Step         what operators did; actions on many items
            QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
+           QueueSchedule                     when queues put items in by themselves
            AppSettings, QueueSpec, QueueSchemaVersion, QueueTypeAccess
            QueueJudge_fn                     which answer an item gets, and what it becomes
            QueueBackoff_fn, QueueFits_fn     when a retry is due; whether an item fits a filter

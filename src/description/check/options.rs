@@ -29,8 +29,21 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     completion(&root.key("completion").key("history"), spec)?;
     retention(&root.key("retention"), spec)?;
     dedup(&root.key("dedup").key("columns"), spec)?;
+    schedules(&root.key("schedule"), spec)?;
     roles(&root.key("roles").key("own_types_only"), spec)?;
     settings(&root.key("settings"), spec)
+}
+
+fn schedules(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
+    let Some(schedules) = &spec.schedules else { return Ok(()) };
+    place.need(spec.claimed_by().is_none(), || "is for queues whose items readpast claims".to_owned())?;
+    for (i, schedule) in schedules.iter().enumerate() {
+        let place = place.nth(i);
+        schedule.check(spec).or_else(|(key, why)| place.key(key).refuse(why).map(|()| String::new()))?;
+        let again = schedules[..i].iter().any(|other| other.name.to_lowercase() == schedule.name.to_lowercase());
+        place.key("name").need(!again, || format!("{:?} is the name of another schedule", schedule.name))?;
+    }
+    Ok(())
 }
 
 fn order(place: &DescriptionPath, spec: &QueueSpec) -> Checked {

@@ -3,7 +3,7 @@
 use super::retention;
 use crate::description::{
     CheckSpec, ClaimBySpec, ClaimedBySpec, ColumnSpec, Completion, Direction, Holds, KeySource, LifecycleSpec, Literal,
-    ProceduresSpec, QueueSpec, RetentionSpec, RowTest, Storage, TableSpec,
+    ProceduresSpec, QueueSpec, RetentionSpec, RowTest, ScheduleSpec, Storage, TableSpec,
 };
 use crate::ident::Identifier;
 use serde_json::{Map, Value, json};
@@ -93,6 +93,9 @@ impl QueueSpec {
                     "among": if dedup.unfinished_only { "unfinished" } else { "all" }
                 }),
             );
+        }
+        if let Some(schedules) = &self.schedules {
+            put("schedule", schedules.iter().map(ScheduleSpec::to_json).collect());
         }
         put("roles", roles_to_json(self));
         put("settings", json!(self.settings));

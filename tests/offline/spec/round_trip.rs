@@ -273,6 +273,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                     existing: flag,
                     unfinished_only: by_group,
                 }),
+                schedules: flag.then(Vec::new),
                 roles,
                 settings: "work.queue".to_owned(),
                 storage,

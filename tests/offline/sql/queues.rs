@@ -7,7 +7,8 @@ pub const NOTIFICATION: &str = r#"{"queue": "Notification", "types": ["Email", "
     {"name": "Urgent", "type": "boolean"}, {"name": "Score", "type": "float"},
     {"name": "Amount", "type": "decimal(10, 2)"}, {"name": "RemindAt", "type": "timestamp"},
     {"name": "Birthday", "type": "date"}, {"name": "Correlation", "type": "guid"},
-    {"name": "Extra", "type": "json"}, {"name": "Hash", "type": "binary(32)", "default": "AP8="}], "retention": {"completed": "30d", "failed": "365d"}}"#;
+    {"name": "Extra", "type": "json"}, {"name": "Hash", "type": "binary(32)", "default": "AP8="}], "retention": {"completed": "30d", "failed": "365d"},
+    "schedule": [{"name": "daily", "cron": "@daily", "zone": "UTC", "item": {"columns": {"Recipient": "it's"}}}]}"#;
 
 /// Options that only some queues have: strict order within groups after a priority, a history, and no work twice.
 pub const DELIVERY: &str = r#"{"queue": "Delivery", "columns": [

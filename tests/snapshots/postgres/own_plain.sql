@@ -15,6 +15,7 @@ CONTENTS                                     each rule stands once, in the objec
            queue_sleeper                     processes that wait to be woken
            queue_action, _note, _step        what operators did; actions on many items
            queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
+           queue_schedule                    when queues put items in by themselves
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
            queue_begun, queue_clear          the identity of a call, and its clearing
@@ -96,13 +97,13 @@ BEGIN
     "queue_json_fn", "queue_kept_fn", "queue_key_fn", "queue_look", "queue_minute",
     "queue_minute_keep", "queue_ms_fn", "queue_must", "queue_named_fn", "queue_note_refusal",
     "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_recovery_turn",
-    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_ring", "queue_schema_version",
-    "queue_sets_fn", "queue_sleep", "queue_sleeper", "queue_spec", "queue_state",
-    "queue_status", "queue_take_turn", "queue_taken_fn", "queue_terms", "queue_text_fn",
-    "queue_time_fn", "queue_times_fn", "queue_transition", "queue_turn", "queue_type_access",
-    "queue_unfit_fn", "queue_utc_fn", "queue_watched", "queue_worker", "queue_worker_seen",
-    "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job",
-    "worker_job_v"]'::json) AS n (name)
+    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_ring", "queue_schedule",
+    "queue_schema_version", "queue_sets_fn", "queue_sleep", "queue_sleeper", "queue_spec",
+    "queue_state", "queue_status", "queue_take_turn", "queue_taken_fn", "queue_terms",
+    "queue_text_fn", "queue_time_fn", "queue_times_fn", "queue_transition", "queue_turn",
+    "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_watched", "queue_worker",
+    "queue_worker_seen", "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job",
+    "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -321,6 +322,14 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_worker" (
 CREATE TABLE IF NOT EXISTS "readpast"."queue_minute" (
     queue text NOT NULL, at timestamptz NOT NULL, due bigint NULL, oldest_ms bigint NULL, in_flight bigint NULL, failed bigint NULL,
     ended bigint NULL, PRIMARY KEY (queue, at)
+);
+
+/* When each queue puts items in by itself. next_at moves on in the commit that puts an item in; NULL: it is not computed yet. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_schedule" (
+    queue text NOT NULL, name text NOT NULL, cron text NOT NULL, zone text NOT NULL, items json NOT NULL, missed text NOT NULL,
+    overlap text NOT NULL, described boolean NOT NULL, /* TRUE: the description has it */
+    enabled boolean NOT NULL, next_at timestamptz NULL, last_at timestamptz NULL, fired_at timestamptz NULL, last_key text NULL,
+    last_answer text NULL, PRIMARY KEY (queue, name)
 );
 
 /* The values of an item that a look at a queue reads (watch_<queue>). */
@@ -605,8 +614,8 @@ REVOKE ALL ON FUNCTION "readpast"."queue_due"(json) FROM public;
 
 /*
 A process that has nothing to do asks to be woken: the next call that adds to one of queues_ (a JSON array of their names in names of
-objects, of which those count that the login may claim from) notifies channel_, on which the session listener_ listens. It asks again from time to time: that forgets the sleepers whose
-sessions are gone, and rings the bell itself, so that the process knows that it would hear it.
+objects, of which those count that the login may claim from) notifies channel_, on which the session listener_ listens. It asks again
+from time to time: that forgets the sleepers whose sessions are gone, and rings the bell itself, so that the process knows that it would hear it.
 Table access order: queue_sleeper, passing over the rows that others hold.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_sleep"(queues_ json, channel_ text, listener_ integer) RETURNS integer

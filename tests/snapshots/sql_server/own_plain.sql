@@ -16,6 +16,7 @@ CONTENTS                                     each rule stands once, in the objec
            QueueRefused                      items that their table does not let a queue change
            QueueAction, -Note, -Step         what operators did; actions on many items
            QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
+           QueueSchedule                     when queues put items in by themselves
            AppSettings, QueueSpec, QueueSchemaVersion, QueueTypeAccess
            QueueJudge_fn                     which answer an item gets, and what it becomes
            QueueBackoff_fn, QueueFits_fn     when a retry is due; whether an item fits a filter
@@ -81,11 +82,11 @@ DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job
 "QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
 "QueueJudge_fn", "QueueMinute", "QueueMinuteKeep", "QueueNamed_fn", "QueueNoteRefusal",
 "QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V", "QueueRecovery",
-"QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchemaVersion",
-"QueueSpec", "QueueStatus", "QueueTake", "QueueTransition", "QueueTurn",
-"QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker", "QueueWorkerSeen",
-"Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job", "Watch_Job",
-"Worker_Job_V"]';
+"QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchedule",
+"QueueSchemaVersion", "QueueSpec", "QueueStatus", "QueueTake", "QueueTransition",
+"QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker",
+"QueueWorkerSeen", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
+"Watch_Job", "Worker_Job_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
 DECLARE @Remedy nvarchar(400), @Message nvarchar(2048);
 /*
@@ -336,6 +337,15 @@ IF OBJECT_ID(N'[readpast].[QueueMinute]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueMinute] (
         [Queue] varchar(40) NOT NULL, [At] datetime2(0) NOT NULL, [Due] bigint NULL, [OldestMs] bigint NULL, [InFlight] bigint NULL,
         [Failed] bigint NULL, [Ended] bigint NULL, CONSTRAINT [PK_QueueMinute] PRIMARY KEY CLUSTERED ([Queue], [At])
+    );
+/* When each queue puts items in by itself. [NextAt] moves on in the commit that puts an item in; NULL: it is not computed yet. */
+IF OBJECT_ID(N'[readpast].[QueueSchedule]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueSchedule] (
+        [Queue] varchar(40) NOT NULL, [Name] nvarchar(100) NOT NULL, [Cron] nvarchar(200) NOT NULL, [Zone] varchar(64) NOT NULL,
+        [Items] nvarchar(max) NOT NULL, [Missed] varchar(10) NOT NULL, [Overlap] varchar(10) NOT NULL,
+        [Described] bit NOT NULL, /* 1: the description has it */
+        [Enabled] bit NOT NULL, [NextAt] datetime2(7) NULL, [LastAt] datetime2(7) NULL, [FiredAt] datetime2(7) NULL,
+        [LastKey] nvarchar(400) NULL, [LastAnswer] varchar(20) NULL, CONSTRAINT [PK_QueueSchedule] PRIMARY KEY CLUSTERED ([Queue], [Name])
     );
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;

@@ -55,7 +55,7 @@ fn present_table() -> Value {
 }
 
 /// The options that are of account to it.
-const OF_PRESENT: [&str; 13] = [
+const OF_PRESENT: [&str; 14] = [
     "plain",
     "lifo",
     "unordered",
@@ -69,6 +69,7 @@ const OF_PRESENT: [&str; 13] = [
     "own_types",
     "parts",
     "lease",
+    "schedule",
 ];
 
 /// Conditions on the rows of a table.
@@ -137,6 +138,7 @@ fn options() -> Vec<(&'static str, Value)> {
             json!({"dedup": {"columns": ["Customer", "Reference"], "answer": "existing",
             "among": "unfinished"}}),
         ),
+        ("schedule", json!({"schedule": []})),
         ("roles", json!({"roles": {"producer": "p", "worker": "w", "operator": "o"}})),
         ("monitor", json!({"roles": {"monitor": "m"}, "order": {"group": "Customer"}})),
         ("own_types", json!({"roles": {"producer": "p", "worker": "w", "operator": "o", "own_types_only": true}})),
@@ -246,6 +248,15 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
         }
         let spec = QueueSpec::from_text(&together.to_string()).unwrap_or_else(|error| panic!("{kind}: {error}"));
         found.push((format!("{kind}_everything"), spec));
+        if table.is_none() {
+            let item = json!({"type": "B", "columns": {"Rank": 1, "Customer": "it's \u{fc}ber"}});
+            let schedule = json!([
+                {"name": "it's \u{fc}ber", "cron": "0 3 * * MON-FRI", "zone": "Europe/Zurich", "item": item, "overlap": "skip"},
+                {"name": "often", "cron": "@every 90s", "zone": "UTC", "item": item, "missed": "each"},
+            ]);
+            let spec = with(base(), "schedule", schedule);
+            found.push(("own_schedules".to_owned(), QueueSpec::from_text(&spec.to_string()).unwrap()));
+        }
         if let Some(table) = &table {
             let mut spec = with(base(), "table", table.clone());
             spec["table"]["where"] = rows();

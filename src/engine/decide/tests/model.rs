@@ -67,6 +67,7 @@ pub(super) enum Fetcher {
         room: usize,
     },
     Cleans,
+    Fires,
     Ended,
 }
 
@@ -113,6 +114,7 @@ pub(super) struct Model {
 pub(super) struct Shared {
     pub(super) quiet_until: Cell<Option<Instant>>,
     pub(super) retention: RefCell<Option<CleaningDue>>,
+    pub(super) planned_at: Cell<Option<Instant>>,
 }
 
 impl Outside for Shared {
@@ -122,6 +124,10 @@ impl Outside for Shared {
 
     fn retention(&self) -> Option<CleaningDue> {
         *self.retention.borrow()
+    }
+
+    fn planned_at(&self) -> Option<Instant> {
+        self.planned_at.get()
     }
 }
 
@@ -134,6 +140,7 @@ impl Model {
         let outside = Shared::default();
         let due = CleaningDue { at: now, at_latest: now + POLL * 60, is_more: false };
         *outside.retention.borrow_mut() = retains.then_some(due);
+        outside.planned_at.set(retains.then_some(now + POLL));
         let mut model = Self {
             state,
             outside,
@@ -165,6 +172,7 @@ impl Model {
                     match action {
                         FetcherAction::Claim { .. } => self.outside.quiet_until.set(Some(self.now + POLL)),
                         FetcherAction::Clean { .. } => self.take_turn_to_clean(),
+                        FetcherAction::Fire => self.outside.planned_at.set(Some(self.now + POLL * 15)),
                         _ => {}
                     }
                     let Some(work) = self.state.begin(action, self.now) else { continue };
@@ -172,6 +180,7 @@ impl Model {
                         FetcherWork::Settle { ended, room } => Fetcher::Settles { ended, room },
                         FetcherWork::Claim { room, .. } => Fetcher::Claims { room },
                         FetcherWork::Clean => Fetcher::Cleans,
+                        FetcherWork::Fire => Fetcher::Fires,
                     };
                     self.wake_fetchers();
                     return;
@@ -306,6 +315,14 @@ impl Model {
                 self.state.settled(&ended, &outcomes, again);
             }
             Fetcher::Cleans => self.state.cleaned(),
+            Fetcher::Fires => {
+                if succeeds {
+                    self.queue.push((self.next_key, false));
+                    self.next_key += 1;
+                    self.outside.quiet_until.set(None);
+                }
+                self.state.fired();
+            }
             other => {
                 self.fetchers[fetcher] = other;
                 return;

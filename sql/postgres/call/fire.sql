@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("fire_" ~ queue ~ "_trx") }}(?::text, ?::text::timestamptz, ?::text::timestamptz, ?::integer = 1)

@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("schedules_" ~ queue) }}()

@@ -1,0 +1,1 @@
+{CALL {{ object("Fire_" ~ queue ~ "_trx") }} (?, ?, ?, ?)}

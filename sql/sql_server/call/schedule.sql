@@ -1,0 +1,1 @@
+{CALL {{ object("Schedule_" ~ queue ~ "_trx") }} (?, ?, ?, ?, ?, ?, ?, ?)}

@@ -1,0 +1,209 @@
+//! Schedules: items that any worker of the queue puts in at planned times, and what an operator does about them.
+
+use super::inner::QueueInner;
+use crate::calls::{self, Ask, ScheduleList, ScheduleSet, YieldsTo};
+use crate::description::{check_name, items_of};
+use crate::dialect::ScheduleCalls;
+use crate::error::{Error, ErrorKind, Result};
+use crate::item::{Missed, Schedule, ScheduleChange};
+use crate::metrics::CallKind;
+use crate::schedule::Rule;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// A schedule that skips missed times puts its item in up to so many seconds late.
+const GRACE: i64 = 60;
+
+/// The planned times that a list shows.
+const UPCOMING: usize = 5;
+
+impl QueueInner {
+    /// When this process looks at the schedules next. `None`: the queue takes none.
+    pub(crate) fn planned_at(&self) -> Option<Instant> {
+        self.takes_schedules().then(|| self.process.schedules.at())
+    }
+
+    /// Takes the process's turn to look at them, if it is due.
+    pub(crate) fn turn_to_fire(&self) -> bool {
+        self.takes_schedules() && self.process.schedules.take()
+    }
+
+    fn takes_schedules(&self) -> bool {
+        self.backend.own().is_some_and(|own| own.schedules.is_some())
+    }
+
+    fn schedule_calls(&self) -> Result<&ScheduleCalls> {
+        self.backend.own().and_then(|own| own.schedules.as_ref()).ok_or_else(|| {
+            let why = format!(
+                "queue {} takes no schedules; give its description a \"schedule\" ([] for those that are made at run time), \
+                 and install it",
+                self.terms.queue()
+            );
+            Error::new(ErrorKind::Unsupported, why)
+        })
+    }
+
+    fn schedule_list(&self, yields_to: YieldsTo) -> Result<ScheduleList> {
+        let calls = self.schedule_calls()?;
+        self.ask(CallKind::Schedules, yields_to, |session| calls::list_schedules(session, calls))
+    }
+
+    /// [`crate::Queue::schedules`].
+    pub(crate) fn schedules(&self) -> Result<Vec<Schedule>> {
+        let ScheduleList { mut schedules, now_ms } = self.schedule_list(YieldsTo::Closing)?;
+        for schedule in &mut schedules {
+            match Rule::new(&schedule.cron, &schedule.zone) {
+                Ok(rule) => {
+                    schedule.words = Some(rule.words());
+                    let mut at = schedule.next_at.or_else(|| rule.next(None, now_ms / 1000));
+                    while let Some(next) = at.filter(|_| schedule.upcoming.len() < UPCOMING) {
+                        schedule.upcoming.push(next);
+                        at = rule.next(Some(next), next);
+                    }
+                }
+                Err((key, why)) => schedule.problem = Some(format!("{key}: {why}")),
+            }
+        }
+        Ok(schedules)
+    }
+
+    /// Puts in what is planned by now, in this process's turn.
+    pub(crate) fn fire_schedules(&self) -> Result<()> {
+        let ScheduleList { schedules, now_ms } = self.schedule_list(YieldsTo::Interrupts)?;
+        let mut failed = None;
+        for schedule in schedules.iter().filter(|schedule| schedule.enabled) {
+            let rule = match Rule::new(&schedule.cron, &schedule.zone) {
+                Ok(rule) => rule,
+                Err((key, why)) => {
+                    self.log_once(schedule, &format!("{key}: {why}"));
+                    continue;
+                }
+            };
+            match self.fire_one(schedule, &rule, now_ms.div_euclid(1000)) {
+                Ok(Some(next)) => {
+                    let wait = (next * 1000 - now_ms).max(0).unsigned_abs();
+                    self.process.schedules.within(Duration::from_millis(wait));
+                }
+                Ok(None) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Interrupted) => return Err(error),
+                // One whose item the table refuses holds up no other, and is tried again at the next look.
+                Err(error) => {
+                    let name = format!("schedule {}", schedule.name);
+                    failed.get_or_insert_with(|| error.in_context(name));
+                }
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Fires it if it is time; its next planned time. `None`: there is none before the year 5000.
+    fn fire_one(&self, schedule: &Schedule, rule: &Rule, now: i64) -> Result<Option<i64>> {
+        let Some(was) = schedule.next_at else {
+            let next = rule.next(None, now);
+            if next.is_some() {
+                self.fire(&schedule.name, (None, next), false)?;
+            }
+            return Ok(next);
+        };
+        if was > now {
+            return Ok(Some(was));
+        }
+        let after = if schedule.missed == Missed::Each { was } else { now };
+        let next = rule.next(Some(was), after);
+        if next.is_some() {
+            let adds = schedule.missed != Missed::Skip || now - was < GRACE;
+            self.fire(&schedule.name, (Some(was), next), adds)?;
+        }
+        Ok(next)
+    }
+
+    /// Moves the schedule on and puts its item in, in one commit. With no next time it puts the item in now.
+    fn fire(&self, name: &str, times: (Option<i64>, Option<i64>), adds: bool) -> Result<(String, Option<String>)> {
+        let calls = self.schedule_calls()?;
+        let fired = self.once(CallKind::Schedules, |session| calls::fire(session, calls, name, times, adds))?;
+        if fired.0 == "FIRED" {
+            self.counters.enqueues(1, 0);
+            self.process.polls.wake();
+        }
+        Ok(fired)
+    }
+
+    fn log_once(&self, schedule: &Schedule, why: &str) {
+        let is_new = self.process.schedules.logged.lock().insert(format!("{} {}", schedule.name, schedule.cron));
+        if is_new {
+            log::warn!("queue {}: the schedule {} does not fire: {why}", self.terms.queue(), schedule.name);
+        }
+    }
+
+    /// [`crate::Queue::set_schedule`].
+    pub(crate) fn set_schedule(&self, name: &str, change: &ScheduleChange) -> Result<bool> {
+        let calls = self.schedule_calls()?;
+        check_name(name).map_err(|why| mistake("name", why))?;
+        self.check_rule(name, change)?;
+        let items = change.item.as_ref().map(|item| items_of(&self.terms.spec, item)).transpose()?;
+        let set = ScheduleSet {
+            cron: change.cron.as_deref(),
+            zone: change.zone.as_deref(),
+            items: items.as_deref(),
+            missed: change.missed,
+            overlap: change.overlap,
+            enabled: change.enabled,
+            remove: false,
+        };
+        let answer = calls::set_schedule(self, calls, name, &set)?;
+        if answer == "NOT_FOUND" {
+            return Err(mistake("name", format!("there is no schedule {name:?}; a new one needs cron, zone and item")));
+        }
+        let verb = match change.enabled {
+            Some(false) => "disable schedule",
+            Some(true) if answer == "CHANGED" => "enable schedule",
+            _ => "set schedule",
+        };
+        self.has_changed(verb, name);
+        Ok(answer == "ADDED")
+    }
+
+    /// Checks the rule that there will be: of one that changes half of it, the other half is the database's.
+    fn check_rule(&self, name: &str, change: &ScheduleChange) -> Result<()> {
+        let known = match (&change.cron, &change.zone) {
+            (None, None) => return Ok(()),
+            (Some(_), Some(_)) => None,
+            _ => self.schedule_list(YieldsTo::Closing)?.schedules.into_iter().find(|known| known.name == name),
+        };
+        let cron = change.cron.as_deref().or(known.as_ref().map(|known| known.cron.as_str()));
+        let zone = change.zone.as_deref().or(known.as_ref().map(|known| known.zone.as_str()));
+        let (Some(cron), Some(zone)) = (cron, zone) else { return Ok(()) };
+        Rule::new(cron, zone).map(drop).map_err(|(key, why)| mistake(key, why))
+    }
+
+    /// [`crate::Queue::remove_schedule`].
+    pub(crate) fn remove_schedule(&self, name: &str) -> Result<bool> {
+        let set = ScheduleSet { remove: true, ..ScheduleSet::default() };
+        let is_removed = calls::set_schedule(self, self.schedule_calls()?, name, &set)? == "REMOVED";
+        if is_removed {
+            self.has_changed("remove schedule", name);
+        }
+        Ok(is_removed)
+    }
+
+    /// [`crate::Queue::run_schedule`].
+    pub(crate) fn run_schedule(&self, name: &str) -> Result<(String, Option<String>)> {
+        let fired = self.fire(name, (None, None), true)?;
+        if fired.0 == "GONE" {
+            return Err(mistake("name", format!("there is no schedule {name:?}")));
+        }
+        self.has_changed("run schedule", name);
+        Ok(fired)
+    }
+
+    /// Records the change, and has this process look at once.
+    fn has_changed(&self, verb: &str, name: &str) {
+        self.process.schedules.within(Duration::ZERO);
+        self.process.polls.wake();
+        self.record(verb, &json!({ "schedule": name }).to_string(), (1, 0));
+    }
+}
+
+fn mistake(key: &str, why: String) -> Error {
+    Error::new(ErrorKind::InvalidArgument, format!("{key}: {why}"))
+}
