@@ -3,7 +3,7 @@
 
 use crate::failure::Result;
 use readpast::config::Config;
-use readpast::item::{Minute, RegisteredWorker, Trend};
+use readpast::item::{Minute, RegisteredWorker, Schedule, Trend};
 use readpast::{Queue, Watched};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,6 +29,8 @@ struct Known {
     failures: u64,
     /// The workers of the registry, and when they were read.
     workers: Option<(Instant, Arc<Vec<RegisteredWorker>>)>,
+    /// The schedules, read with the workers.
+    schedules: Arc<Vec<Schedule>>,
     /// The minutes of a day, and when the last ones were read.
     day: Option<(Instant, Arc<Vec<Minute>>)>,
 }
@@ -53,6 +55,8 @@ pub struct History {
     pub failures: u64,
     /// The workers that have reported within a week, those that did so last first; none where they cannot be read.
     pub workers: Arc<Vec<RegisteredWorker>>,
+    /// The schedules; none where they cannot be read.
+    pub schedules: Arc<Vec<Schedule>>,
     /// The minutes of the last day, as far as they were kept.
     pub day: Arc<Vec<Minute>>,
 }
@@ -78,6 +82,7 @@ impl Sampler {
             trouble: known.trouble.clone(),
             failures: known.failures,
             workers: known.workers.as_ref().map(|(_, workers)| Arc::clone(workers)).unwrap_or_default(),
+            schedules: Arc::clone(&known.schedules),
             day: known.day.as_ref().map(|(_, day)| Arc::clone(day)).unwrap_or_default(),
         }
     }
@@ -133,7 +138,11 @@ impl Sampler {
         let is_due = |read: Option<Instant>, every| read.is_none_or(|read| read.elapsed() >= every);
         if is_due(workers.as_ref().map(|(read, _)| *read), WORKERS_EVERY) {
             let found = queue.workers().unwrap_or_default();
-            self.lock().workers = Some((Instant::now(), Arc::new(found)));
+            let takes = queue.spec().schedules.is_some();
+            let schedules = if takes { queue.schedules().unwrap_or_default() } else { Vec::new() };
+            let mut known = self.lock();
+            known.workers = Some((Instant::now(), Arc::new(found)));
+            known.schedules = Arc::new(schedules);
         }
         if is_due(day.as_ref().map(|(read, _)| *read), MINUTES_EVERY) {
             let mut minutes = day.map(|(_, minutes)| minutes.to_vec()).unwrap_or_default();

@@ -27,6 +27,7 @@ mod request;
 mod right;
 mod routes;
 mod runner;
+mod schedules;
 mod search;
 mod slots;
 mod times;

@@ -65,7 +65,7 @@ pub fn prometheus(app: &App) -> Answer {
     let samples: Vec<_> =
         history.iter().filter_map(|(name, history)| Some((*name, &**history.samples.last()?))).collect();
     let of_queues = availability(&history).into_iter().chain(looked(&samples)).chain(found(&samples));
-    let of_queues = of_queues.chain(going(&history)).chain(of_types(&samples));
+    let of_queues = of_queues.chain(going(&history)).chain(of_types(&samples)).chain(planned(&history));
     let all: Metrics = of_queues.chain(readpast::metrics()).collect();
     Answer::new(200, Metrics::TEXT, all.to_string())
 }
@@ -187,6 +187,21 @@ fn of_types(samples: &[(&str, &Sample)]) -> Vec<Family> {
         family
     };
     gauges.into_iter().map(family).collect()
+}
+
+/// How late schedules are.
+fn planned(history: &[(&str, History)]) -> [Family; 1] {
+    let mut late = gauge(
+        "readpast_schedule_late_seconds",
+        "For how long a schedule's planned time has been over; 0 when it is not. One that is off has none.",
+    );
+    for (queue, history) in history {
+        for schedule in history.schedules.iter().filter(|schedule| schedule.enabled) {
+            let labels = [("queue", *queue), ("schedule", schedule.name.as_str())];
+            seconds(schedule.late_ms).into_iter().for_each(|value| late.add(&labels, value));
+        }
+    }
+    [late]
 }
 
 /// Whether the figures of all queues are there and fresh.

@@ -14,7 +14,7 @@ use readpast::item::{utc_ms, utc_text};
 use serde_json::{Value, json};
 use std::time::SystemTime;
 
-const FILES: [(&str, &str); 15] = [
+const FILES: [(&str, &str); 16] = [
     ("base.html", include_str!("page/base.html")),
     ("parts.html", include_str!("page/parts.html")),
     ("overview.html", include_str!("page/overview.html")),
@@ -26,6 +26,7 @@ const FILES: [(&str, &str); 15] = [
     ("act.html", include_str!("page/act.html")),
     ("failed.html", include_str!("page/failed.html")),
     ("workers.html", include_str!("page/workers.html")),
+    ("schedules.html", include_str!("page/schedules.html")),
     ("operations.html", include_str!("page/operations.html")),
     ("operation.html", include_str!("page/operation.html")),
     ("doctor.html", include_str!("page/doctor.html")),
@@ -38,12 +39,13 @@ pub const SEARCH: &str = include_str!("page/search.js");
 pub const ICON: &str = include_str!("page/icon.svg");
 
 /// The sections of the navigation, and their addresses.
-const SECTIONS: [(&str, &str); 7] = [
+const SECTIONS: [(&str, &str); 8] = [
     ("Overview", "/"),
     ("Queues", "/queues"),
     ("Items", "/items"),
     ("Failed", "/failed"),
     ("Workers", "/workers"),
+    ("Schedules", "/schedules"),
     ("Operations", "/operations"),
     ("Doctor", "/doctor"),
 ];

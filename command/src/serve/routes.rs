@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, JSON};
 use super::request::Request;
-use super::{App, act, doctor, failed, item, items, metrics, operations, overview, pages, queue, workers};
+use super::{App, act, doctor, failed, item, items, metrics, operations, overview, pages, queue, schedules, workers};
 use crate::sampler::Sampler;
 use serde_json::json;
 
@@ -26,6 +26,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
             ["doctor"] => doctor::run(app, request),
             ["queue", name, "act"] => with(name, act::run),
             ["queue", name, "operation"] => with(name, operations::cancel),
+            ["queue", name, "schedule"] => with(name, schedules::act),
             _ => Answer::refusal(405, "This address takes no POST.").with("allow", "GET, HEAD"),
         };
     }
@@ -35,6 +36,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
         ["items"] => items::choose(app, request),
         ["failed"] => failed::page(app, request),
         ["workers"] => workers::page(app, request),
+        ["schedules"] => schedules::page(app, request),
         ["operations"] => operations::list(app, request),
         ["doctor"] => doctor::page(app, request),
         ["queue", name] => with(name, queue::one),

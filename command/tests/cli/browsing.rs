@@ -34,6 +34,7 @@ fn each_page_is_there_as_json() {
         ("/queues", "queues"),
         ("/failed", "groups"),
         ("/workers", "workers"),
+        ("/schedules", "schedules"),
         ("/operations", "operations"),
         ("/doctor", "findings"),
         ("/queue/Mail", "figures"),

@@ -22,6 +22,7 @@ mod plugin;
 mod procedure;
 mod readme;
 mod recording;
+mod scheduling;
 mod serving;
 mod shell;
 mod signals;

@@ -103,6 +103,7 @@ fn pages_show_what_is_there() {
         "/queue/Mail/items",
         "/failed",
         "/workers",
+        "/schedules",
         "/doctor",
         "/nowhere",
         "/metrics",
