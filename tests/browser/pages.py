@@ -143,6 +143,7 @@ def every_page(browser: Browser) -> None:
         "act": ("/queue/Mail/act?verb=redrive", "This changes 4 items"),
         "failed": ("/failed", "# no such mailbox"),
         "workers": ("/workers", "Workers that are there"),
+        "schedules": ("/schedules", "nightly"),
         "operations": ("/operations", "resume"),
         "operation": (f"/queue/Mail/operation?number={browser.server.operation()}", "it took"),
         "doctor": ("/doctor", "Run the checks"),

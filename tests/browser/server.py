@@ -7,6 +7,10 @@ import subprocess
 import tempfile
 
 HOSTILE = "\"><img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
+REPORTS = """queue = "Reports"
+schedule = [{ name = "nightly", cron = "0 3 * * *", zone = "Europe/Zurich" }]
+"""
+
 SPEC = """
 queue = "Mail"
 types = ["Email", "Sms"]
@@ -42,7 +46,7 @@ class Server:
         # Under every umask: the command refuses settings that others may write.
         settings.chmod(0o600)
         self.run("install", "mail.toml")
-        (pathlib.Path(self.folder.name) / "reports.toml").write_text('queue = "Reports"\n')
+        (pathlib.Path(self.folder.name) / "reports.toml").write_text(REPORTS)
         self.run("install", "reports.toml")
         self.enqueue(range(1, 40))
         self.run("work", "Mail", "--until-empty", "--retry-delay", "1h", "--jobs", "2", "--", "sh", "-c", HANDLER)
