@@ -85,7 +85,7 @@ pub struct Calls {
 /// The statements of a queue with schedules.
 #[derive(Debug, Clone)]
 pub struct ScheduleCalls {
-    /// The list of them.
+    /// How many, of those that fire; NULL lists all.
     pub list: Arc<str>,
     /// Name, planned time, next time, whether an item is put in.
     pub fire: Arc<str>,

@@ -28,9 +28,9 @@ pub(crate) struct ScheduleSet<'a> {
     pub(crate) remove: bool,
 }
 
-/// Lists them, the next to fire first.
-pub(crate) fn list(session: &mut Session, calls: &ScheduleCalls) -> Result<ScheduleList> {
-    let rows = session.call(&calls.list, &[], ReadCells::Table)?;
+/// Lists them, the next to fire first: all, or the first `most` of those that fire.
+pub(crate) fn list(session: &mut Session, calls: &ScheduleCalls, most: Option<i32>) -> Result<ScheduleList> {
+    let rows = session.call(&calls.list, &[Param::OptionalInteger(most)], ReadCells::Table)?;
     let schedule = |row| Schedule {
         name: text(&rows, row, 0),
         cron: text(&rows, row, 1),

@@ -9,10 +9,14 @@ use crate::item::{Missed, Schedule, ScheduleChange};
 use crate::metrics::CallKind;
 use crate::schedule::Rule;
 use serde_json::json;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// A schedule that skips missed times puts its item in up to so many seconds late.
 const GRACE: i64 = 60;
+
+/// The schedules of one look.
+const LOOK: i32 = 20;
 
 /// The planned times that a list shows.
 const UPCOMING: usize = 5;
@@ -43,14 +47,14 @@ impl QueueInner {
         })
     }
 
-    fn schedule_list(&self, yields_to: YieldsTo) -> Result<ScheduleList> {
+    fn schedule_list(&self, yields_to: YieldsTo, most: Option<i32>) -> Result<ScheduleList> {
         let calls = self.schedule_calls()?;
-        self.ask(CallKind::Schedules, yields_to, |session| calls::list_schedules(session, calls))
+        self.ask(CallKind::Schedules, yields_to, |session| calls::list_schedules(session, calls, most))
     }
 
     /// [`crate::Queue::schedules`].
     pub(crate) fn schedules(&self) -> Result<Vec<Schedule>> {
-        let ScheduleList { mut schedules, now_ms } = self.schedule_list(YieldsTo::Closing)?;
+        let ScheduleList { mut schedules, now_ms } = self.schedule_list(YieldsTo::Closing, None)?;
         for schedule in &mut schedules {
             match Rule::new(&schedule.cron, &schedule.zone) {
                 Ok(rule) => {
@@ -69,20 +73,23 @@ impl QueueInner {
 
     /// Puts in what is planned by now, in this process's turn.
     pub(crate) fn fire_schedules(&self) -> Result<()> {
-        let ScheduleList { schedules, now_ms } = self.schedule_list(YieldsTo::Interrupts)?;
-        let mut failed = None;
-        for schedule in schedules.iter().filter(|schedule| schedule.enabled) {
+        let turns = &self.process.schedules;
+        let most = LOOK.saturating_add(turns.stuck.load(Ordering::Relaxed));
+        let ScheduleList { schedules, now_ms } = self.schedule_list(YieldsTo::Interrupts, Some(most))?;
+        let (mut failed, mut stuck) = (None, 0);
+        for schedule in &schedules {
             let rule = match Rule::new(&schedule.cron, &schedule.zone) {
                 Ok(rule) => rule,
                 Err((key, why)) => {
                     self.log_once(schedule, &format!("{key}: {why}"));
+                    stuck += 1;
                     continue;
                 }
             };
             match self.fire_one(schedule, &rule, now_ms.div_euclid(1000)) {
                 Ok(Some(next)) => {
                     let wait = (next * 1000 - now_ms).max(0).unsigned_abs();
-                    self.process.schedules.within(Duration::from_millis(wait));
+                    turns.within(Duration::from_millis(wait));
                 }
                 Ok(None) => {}
                 Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Interrupted) => return Err(error),
@@ -90,8 +97,14 @@ impl QueueInner {
                 Err(error) => {
                     let name = format!("schedule {}", schedule.name);
                     failed.get_or_insert_with(|| error.in_context(name));
+                    stuck += 1;
                 }
             }
+        }
+        // Those that do not fire stay in front: the next look goes on behind them.
+        turns.stuck.store(stuck, Ordering::Relaxed);
+        if stuck > 0 && schedules.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
+            turns.within(Duration::from_secs(1));
         }
         failed.map_or(Ok(()), Err)
     }
@@ -168,7 +181,7 @@ impl QueueInner {
         let known = match (&change.cron, &change.zone) {
             (None, None) => return Ok(()),
             (Some(_), Some(_)) => None,
-            _ => self.schedule_list(YieldsTo::Closing)?.schedules.into_iter().find(|known| known.name == name),
+            _ => self.schedule_list(YieldsTo::Closing, None)?.schedules.into_iter().find(|known| known.name == name),
         };
         let cron = change.cron.as_deref().or(known.as_ref().map(|known| known.cron.as_str()));
         let zone = change.zone.as_deref().or(known.as_ref().map(|known| known.zone.as_str()));

@@ -2,6 +2,7 @@
 
 use crate::sync::Mutex;
 use std::collections::HashSet;
+use std::sync::atomic::AtomicI32;
 use std::time::{Duration, Instant};
 
 /// A schedule that another process makes, changes or switches counts within this time.
@@ -13,11 +14,13 @@ pub(crate) struct ScheduleTurns {
     at: Mutex<Instant>,
     /// Rules whose problem was logged.
     pub(crate) logged: Mutex<HashSet<String>>,
+    /// The schedules that the last look could not fire.
+    pub(crate) stuck: AtomicI32,
 }
 
 impl Default for ScheduleTurns {
     fn default() -> Self {
-        Self { at: Mutex::new(Instant::now()), logged: Mutex::default() }
+        Self { at: Mutex::new(Instant::now()), logged: Mutex::default(), stuck: AtomicI32::new(0) }
     }
 }
 

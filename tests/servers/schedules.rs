@@ -326,3 +326,25 @@ fn described_tables_with_keys_of_two_columns_take_schedules() {
         assert_eq!(drain(&database), [4]);
     }
 }
+
+#[test]
+fn many_schedules_that_cannot_fire_hold_up_no_other() {
+    for database in Database::each() {
+        let queue = open(&database, &json!([]));
+        let text = database.pick(
+            "INSERT INTO [readpast].QueueSchedule (Queue, Name, Cron, Zone, Items, Missed, Overlap, Described, Enabled)
+             SELECT 'Report', CONCAT('bad ', value), 'bad', 'UTC', '[{}]', 'once', 'allow', 0, 1 FROM STRING_SPLIT('1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30', ',')",
+            "INSERT INTO readpast.queue_schedule (queue, name, cron, zone, items, missed, overlap, described, enabled)
+             SELECT 'report', 'bad ' || n, 'bad', 'UTC', '[{}]', 'once', 'allow', FALSE, TRUE FROM generate_series(1, 30) AS n",
+        );
+        database.session().execute(text, &[]).unwrap();
+        queue.set_schedule("good", &made("@every 1s", 1)).unwrap();
+        let engine = Engine::new(&queue, WorkerTerms::default());
+        until("the good one has fired", || {
+            engine.take(1, Duration::from_millis(20)).unwrap();
+            one(&queue, "good").last_at.is_some()
+        });
+        engine.abandon();
+        assert_eq!(queue.schedules().unwrap().iter().filter(|schedule| schedule.problem.is_some()).count(), 30);
+    }
+}

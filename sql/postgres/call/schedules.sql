@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("schedules_" ~ queue) }}()
+SELECT * FROM {{ object("schedules_" ~ queue) }}(?::integer)

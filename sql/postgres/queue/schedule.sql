@@ -4,10 +4,11 @@
 {%- set procedure = "schedules_" ~ queue -%}
 {% filter made("FUNCTION", procedure) %}
 /*
-The schedules of {{ queue }}, the next to fire first, with the server's time. It changes nothing.
+The schedules of {{ queue }}, the next to fire first, with the server's time; with most_ only the first so many of those that fire. It
+changes nothing.
 Table access order: queue_schedule.
 */
-CREATE OR REPLACE FUNCTION {{ object(procedure) }}()
+CREATE OR REPLACE FUNCTION {{ object(procedure) }}(most_ integer DEFAULT NULL)
 RETURNS TABLE (
     name text, cron text, zone text, items text, missed text, overlap text, described boolean, enabled boolean, next_at bigint,
     last_at bigint, fired_at bigint, last_key text, last_answer text, now_ms bigint
@@ -20,12 +21,13 @@ AS $$
         DATE_PART('epoch', s.next_at)::bigint, DATE_PART('epoch', s.last_at)::bigint, FLOOR(DATE_PART('epoch', s.fired_at))::bigint,
         s.last_key, s.last_answer, FLOOR(DATE_PART('epoch', CLOCK_TIMESTAMP()) * 1000)::bigint
     FROM {{ object("queue_schedule") }} AS s
-    WHERE s.queue = '{{ queue }}'
-    ORDER BY s.next_at, s.name;
+    WHERE s.queue = '{{ queue }}' AND (most_ IS NULL OR s.enabled)
+    ORDER BY s.next_at NULLS FIRST, s.name
+    LIMIT most_;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ object(procedure) }}() FROM public;
+REVOKE ALL ON FUNCTION {{ object(procedure) }}(integer) FROM public;
 {% endfilter %}
 {%- set procedure = "fire_" ~ queue ~ "_trx" -%}
 {% filter made("FUNCTION", procedure) %}

@@ -1,1 +1,1 @@
-{CALL {{ object("Schedules_" ~ queue) }}}
+{CALL {{ object("Schedules_" ~ queue) }} (?)}

@@ -4,21 +4,25 @@
 {%- set procedure = "Schedules_" ~ queue -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
-The schedules of {{ queue }}, the next to fire first, with the server's time. It changes nothing.
+The schedules of {{ queue }}, the next to fire first, with the server's time; with @Most only the first so many of those that fire. It
+changes nothing.
 Table access order: QueueSchedule.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
+    @Most int = NULL
 AS
 BEGIN
 {% include "part/head.sql" %}
-    SELECT
+    DECLARE @_Most int = COALESCE(@Most, 1000000);
+
+    SELECT TOP (@_Most)
         s.[Name], s.[Cron], s.[Zone], s.[Items], s.[Missed], s.[Overlap], s.[Described], s.[Enabled],
         DATEDIFF_BIG(SECOND, '1970-01-01', s.[NextAt]) AS [NextAt],
         DATEDIFF_BIG(SECOND, '1970-01-01', s.[LastAt]) AS [LastAt],
         DATEDIFF_BIG(SECOND, '1970-01-01', s.[FiredAt]) AS [FiredAt], s.[LastKey], s.[LastAnswer],
         DATEDIFF_BIG(MILLISECOND, '1970-01-01', SYSUTCDATETIME()) AS [NowMs]
     FROM {{ object("QueueSchedule") }} AS s
-    WHERE s.[Queue] = '{{ queue }}'
+    WHERE s.[Queue] = '{{ queue }}' AND (@Most IS NULL OR s.[Enabled] = 1)
     ORDER BY s.[NextAt], s.[Name];
 END;
 {% endfilter %}
