@@ -242,9 +242,7 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::OutcomeUnknown`] as for [`Queue::settle`].
     pub fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-        let outcomes = self.0.redrive(items, operation)?;
-        self.0.record_items("redrive", items, &outcomes);
-        Ok(outcomes)
+        self.0.act(OperatorVerb::Redrive, items, None, operation)
     }
 
     /// Deletes up to `max` finished items that fit `filter`, and returns how many there were: call it again until there are none.
@@ -388,9 +386,7 @@ impl Queue {
     /// # Errors
     /// Those of the call; [`ErrorKind::InvalidArgument`] for a purge, which has no outcome for each item.
     pub fn act(&self, verb: OperatorVerb, items: &[ItemRef<'_>]) -> Result<Vec<Outcome>> {
-        let outcomes = self.0.apply(verb, items)?;
-        self.0.record_items(verb.word(), items, &outcomes);
-        Ok(outcomes)
+        self.0.act(verb, items, None, None)
     }
 
     /// Begins an action on all items that match, and returns its number. Nothing is changed yet: [`run_action`](Self::run_action)

@@ -4,7 +4,7 @@ use super::given::{Given, refuse};
 use super::items::FILTER;
 use super::question::{Field, Question, list, number, object, text};
 use crate::error::{ErrorKind, Result};
-use crate::item::{Action, Answer, Batch, ItemRef, ItemState, OperatorVerb as Verb, Outcome, Settlement};
+use crate::item::{Answer, Batch, ItemRef, ItemState, OperatorVerb as Verb, Outcome};
 use crate::queue::{MAX_ITEMS, Queue};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -14,27 +14,6 @@ const PAGE: u32 = 500;
 
 /// The rows of the look after a recovery.
 const LOOK: u32 = 10_000;
-
-/// Performs an action on items: due at once after a retry, and not when the pause between two attempts is over.
-fn change(
-    verb: Verb,
-    queue: &Queue,
-    items: &[ItemRef<'_>],
-    set: Option<&str>,
-    operation: Option<&str>,
-) -> Result<Vec<Outcome>> {
-    let (action, delay_ms) = match verb {
-        Verb::Redrive => return queue.redrive(items, operation),
-        Verb::Purge => return Err(refuse("a purge has no outcome for each item".to_owned())),
-        Verb::Retry => (Action::Resume, Some(0)),
-        Verb::Cancel => (Action::Cancel, None),
-        Verb::Pause => (Action::Pause, None),
-        Verb::Resume => (Action::Resume, None),
-    };
-    let control = items.iter().map(|item| Settlement::control(item.key, item.token, action));
-    let settlements: Vec<_> = control.map(|control| Settlement { delay_ms, set, ..control }).collect();
-    queue.settle(&settlements, operation)
-}
 
 fn refs<'a>(page: &'a Batch) -> Vec<ItemRef<'a>> {
     page.iter().map(ItemRef::from).collect()
@@ -103,7 +82,7 @@ fn steer(verb: Verb, queue: &Queue, given: &Given<'_>) -> Result<String> {
             return Err(refuse(format!("the items are given in one of two ways: {forms}")));
         }
     };
-    let outcomes = change(verb, queue, &items, set, operation.as_deref())?;
+    let outcomes = queue.inner().act(verb, &items, set, operation.as_deref())?;
     let mut steered = Steered::default();
     steered.add(&outcomes);
     let mut answer = steered.document(verb);

@@ -130,12 +130,12 @@ impl QueueInner {
         let (page, further) = find::look(self, &filter, action.place.as_deref(), STEP, READ)?;
         let last = page.iter().last().map(|item| item.key().to_owned());
         let place = if page.len() >= STEP as usize { last } else { further };
-        let (done, refused) = self.act(verb, &filter, &page)?;
+        let (done, refused) = self.act_on(verb, &filter, &page)?;
         Ok(Step { done, refused, place })
     }
 
     /// Performs an action on the items of a page that are as they were when it was read: how many were changed, and how many not.
-    fn act(&self, verb: OperatorVerb, filter: &Filter, page: &Batch) -> Result<(usize, usize)> {
+    fn act_on(&self, verb: OperatorVerb, filter: &Filter, page: &Batch) -> Result<(usize, usize)> {
         if page.is_empty() {
             return Ok((0, 0));
         }
@@ -148,28 +148,36 @@ impl QueueInner {
             return Ok((purged, page.len() - purged));
         }
         let items: Vec<_> = page.iter().map(ItemRef::from).collect();
-        let outcomes = self.apply(verb, &items)?;
+        let outcomes = self.apply(verb, &items, None, None)?;
         let done = outcomes.iter().filter(|outcome| outcome.answer == Answer::Ok).count();
         Ok((done, outcomes.len() - done))
     }
 
-    /// Redrives items, without a record.
-    pub(super) fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-        let why = "they have no procedure for it, and their Modify_ restarts no finished item";
-        let own = self.backend.calls("redrive items", why)?;
-        calls::redrive(self, &self.terms, own, items, operation, |outcomes| {
-            if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
-                self.process.polls.wake();
-            }
-        })
+    /// Performs an action on items, and records it under its own word: the outcome of each. `set` has values for their columns.
+    pub(crate) fn act(
+        &self,
+        verb: OperatorVerb,
+        items: &[ItemRef<'_>],
+        set: Option<&str>,
+        operation: Option<&str>,
+    ) -> Result<Vec<Outcome>> {
+        let outcomes = self.apply(verb, items, set, operation)?;
+        self.record_items(verb.word(), items, &outcomes);
+        Ok(outcomes)
     }
 
-    /// The outcome of an action for each item.
-    pub(super) fn apply(&self, verb: OperatorVerb, items: &[ItemRef<'_>]) -> Result<Vec<Outcome>> {
+    /// The same without a record.
+    fn apply(
+        &self,
+        verb: OperatorVerb,
+        items: &[ItemRef<'_>],
+        set: Option<&str>,
+        operation: Option<&str>,
+    ) -> Result<Vec<Outcome>> {
         let settled = |action: Action, delay_ms: Option<i64>| {
             let control = items.iter().map(|item| Settlement::control(item.key, item.token, action));
-            let settlements: Vec<_> = control.map(|control| Settlement { delay_ms, ..control }).collect();
-            self.settle(&settlements, None, 0, calls::Answers::All).map(|(outcomes, _)| outcomes)
+            let settlements: Vec<_> = control.map(|control| Settlement { delay_ms, set, ..control }).collect();
+            self.settle(&settlements, operation, 0, calls::Answers::All).map(|(outcomes, _)| outcomes)
         };
         match verb {
             // Due at once, and not when its pause is over.
@@ -177,10 +185,20 @@ impl QueueInner {
             OperatorVerb::Cancel => settled(Action::Cancel, None),
             OperatorVerb::Pause => settled(Action::Pause, None),
             OperatorVerb::Resume => settled(Action::Resume, None),
-            OperatorVerb::Redrive => self.redrive(items, None),
+            OperatorVerb::Redrive => self.redrive(items, operation),
             OperatorVerb::Purge => {
                 Err(Error::new(ErrorKind::InvalidArgument, "a purge has no outcome for each item; use Queue::purge"))
             }
         }
+    }
+
+    fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
+        let why = "they have no procedure for it, and their Modify_ restarts no finished item";
+        let own = self.backend.calls("redrive items", why)?;
+        calls::redrive(self, &self.terms, own, items, operation, |outcomes| {
+            if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
+                self.process.polls.wake();
+            }
+        })
     }
 }
