@@ -40,11 +40,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if args.filter.is_open() && !args.all {
         return Err(usage("no items are named; give --older-than or another filter, or --all"));
     }
-    let mut filter = args.filter.filter(OperatorVerb::Purge.states())?;
-    if filter.states.is_empty() {
-        // By key, too, only finished items.
-        filter.states = OperatorVerb::Purge.states().to_vec();
-    }
+    let filter = OperatorVerb::Purge.narrow(args.filter.filter()?);
     let queue = filter::open(global, &args.queue)?;
     let filter = filter::named(&queue, filter)?;
     if args.dry_run {

@@ -38,7 +38,7 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
              --longer-than or --error, or --all",
         ));
     }
-    let filter = args.filter.filter(verb.states())?;
+    let filter = verb.narrow(args.filter.filter()?);
     let queue = filter::open(global, &args.queue)?;
     let filter = filter::named(&queue, filter)?;
     if args.dry_run {

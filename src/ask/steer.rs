@@ -68,11 +68,8 @@ fn steer(verb: Verb, queue: &Queue, given: &Given<'_>) -> Result<String> {
     let page;
     let (items, next): (Vec<ItemRef<'_>>, _) = match (&items, filter) {
         (Some(items), None) if after.is_none() => (items.iter().map(super::given::GivenItem::as_ref).collect(), None),
-        (None, Some(mut filter)) if operation.is_none() => {
-            if filter.states.is_empty() && filter.keys.is_none() {
-                filter.states = verb.states().to_vec();
-            }
-            page = queue.find(&filter, after.as_deref(), max)?;
+        (None, Some(filter)) if operation.is_none() => {
+            page = queue.find(&verb.narrow(filter), after.as_deref(), max)?;
             let next = page.iter().last().filter(|_| page.len() == max as usize).map(|last| last.key().to_owned());
             (refs(&page), next)
         }
@@ -171,7 +168,7 @@ pub(super) static PURGE: Question = Question {
     arguments: &[
         Field {
             meaning: "as for `find`. Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated items; Failed \
-                      ones are deleted only when named",
+                      ones are deleted only where their status is named, and not for a key",
             ..FILTER.or_none()
         },
         number("max", "1 to 1000 items; 500 by default").or_none(),

@@ -6,9 +6,7 @@ use super::inner::QueueInner;
 use super::record::KEEP_NONE;
 use crate::calls::{self, ActionStep, NewAction, Sessions};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{
-    Action, Answer, Batch, Filter, ItemRef, ItemState, OperatorAction, OperatorVerb, Outcome, Settlement,
-};
+use crate::item::{Action, Answer, Batch, Filter, ItemRef, OperatorAction, OperatorVerb, Outcome, Settlement};
 use crate::metrics::CallKind;
 use uuid::Uuid;
 
@@ -31,20 +29,10 @@ impl QueueInner {
     /// Begins an action; its number. Nothing is changed yet.
     pub(super) fn begin_action(&self, verb: OperatorVerb, filter: &Filter, expected: Option<i64>) -> Result<i64> {
         self.backend.calls(&format!("{} items", verb.word()), KEEP_NONE)?;
-        if verb == OperatorVerb::Purge
-            && let Some(state) = filter.states.iter().find(|state| !state.is_finished())
-        {
-            let message = format!("only finished items can be purged, and {state} ones are not");
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        if verb == OperatorVerb::Purge {
+            calls::check_purged_states(filter)?;
         }
-        // By key, too, only finished items; Failed ones only where they, or their keys, are named.
-        let mut filter = filter.clone();
-        if verb == OperatorVerb::Purge && filter.states.is_empty() {
-            let by_key = filter.keys.is_some();
-            let goes = |state: &ItemState| if by_key { verb.takes(*state) } else { verb.states().contains(state) };
-            filter.states = ItemState::ALL.into_iter().filter(goes).collect();
-        }
-        let filter = filter.to_json(false)?;
+        let filter = verb.narrow(filter.clone()).to_json(false)?;
         let action = NewAction {
             verb: verb.word(),
             who: &self.operator,

@@ -40,7 +40,7 @@ impl Queue {
 
     /// Deletes up to `max` finished items that fit `filter`, and returns how many there were: call it again until there are none.
     /// A filter without states means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only when the
-    /// filter names them. The call skips items that another transaction holds at this moment.
+    /// filter names the state, whatever keys it has. The call skips items that another transaction holds at this moment.
     ///
     /// When the connection breaks, the call is repeated and counts only the items that the repetition deleted.
     ///
@@ -48,7 +48,8 @@ impl Queue {
     /// [`ErrorKind::InvalidArgument`] when the filter names a state that is not final.
     pub fn purge(&self, filter: &Filter, max: u32) -> Result<u64> {
         let own = self.0.backend.calls("purge items", "they have no procedure for it")?;
-        let purged = calls::purge(&*self.0, &self.0.terms, own, filter, max)?;
+        let filter = OperatorVerb::Purge.narrow(filter.clone());
+        let purged = calls::purge(&*self.0, &self.0.terms, own, &filter, max)?;
         self.0.record("purge", &filter.to_json(false)?, (usize::try_from(purged).unwrap_or(usize::MAX), 0));
         Ok(purged)
     }
@@ -87,8 +88,8 @@ impl Queue {
 
     /// Begins an action on all items that match, and returns its number. Nothing is changed yet: [`run_action`](Self::run_action)
     /// does it, here or in another process. `expected` is how many there are, if somebody has counted them. In a queue of
-    /// readpast's own only items are meant that have not changed since. A purge by a filter without states means
-    /// Completed, PartiallyCompleted, Cancelled and Terminated, and by keys Failed, too.
+    /// readpast's own only items are meant that have not changed since. A filter without states means those of
+    /// [`OperatorVerb::narrow`].
     ///
     /// # Errors
     /// [`ErrorKind::PermissionDenied`] when the login may not redrive items; [`ErrorKind::InvalidArgument`] for a purge of a state that

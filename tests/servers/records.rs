@@ -152,6 +152,27 @@ fn each_action_changes_what_matches() {
 }
 
 #[test]
+fn an_action_on_all_items_means_the_states_of_its_word() {
+    for database in Database::each() {
+        install_mail(&database);
+        let queue = open(&database, &[]);
+        let keys = enqueue(&queue, 3);
+        let act = |verb: OperatorVerb, filter: &Filter| {
+            let number = queue.begin_action(verb, filter, None).unwrap();
+            queue.run_action(number, |_| true).unwrap().unwrap().done
+        };
+        let held = queue.claim(1, Duration::ZERO).unwrap();
+        assert_eq!(act(OperatorVerb::Cancel, &Filter::default()), 2, "not the one that a worker holds");
+        let failed = held.get(0).unwrap();
+        queue.settle(&[Settlement::new(&failed, Action::Fail)], None).unwrap();
+        assert_eq!(queue.purge(&Filter::of_keys([failed.key()]), 10).unwrap(), 0, "a key does not name the state");
+        assert_eq!(act(OperatorVerb::Purge, &Filter::of_keys(keys)), 2);
+        assert_eq!(queue.stats().unwrap().count(ItemState::Failed), 1);
+        assert_eq!(act(OperatorVerb::Redrive, &Filter::of_keys([failed.key()])), 1);
+    }
+}
+
+#[test]
 fn an_action_ends_after_a_cancel_or_a_failure() {
     for database in Database::each() {
         install_mail(&database);

@@ -63,7 +63,9 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let (mut more, mut problem) = (false, None);
     let names_keys = fields.iter().any(|(name, _)| name == "key");
     // One bounded look, as the page of items takes it, whatever the size of the queue.
-    let found = filter(&fields, verb.states())
+    let found = filter(&fields)
+        // Items that were named are all shown, and the form names the states that it takes of them.
+        .map(|filter| if names_keys { filter } else { verb.narrow(filter) })
         .and_then(|filter| queue.look(&filter, None, COUNTED, app.most).map_err(|error| error_text(&error)));
     match found {
         Ok((batch, further)) => {
@@ -130,9 +132,8 @@ pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         let text = format!("This is {}: type the name of the queue.", app.environment.name().unwrap_or_default());
         return app.pages.problem(app, request, 400, "Nothing was done", &text);
     }
-    let asked = fields(request)
-        .and_then(|fields| with_keys(queue, fields))
-        .and_then(|fields| Ok((filter(&fields, verb.states())?, fields)));
+    let asked =
+        fields(request).and_then(|fields| with_keys(queue, fields)).and_then(|fields| Ok((filter(&fields)?, fields)));
     let (filter, fields) = match asked {
         Ok(asked) => asked,
         Err(why) => return app.pages.problem(app, request, 400, "Nothing was done", &why),

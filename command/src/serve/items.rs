@@ -55,7 +55,7 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Ok(fields) => (fields, None),
         Err(why) => (fields, Some(why)),
     };
-    let found = mistyped.or(misnamed).map_or_else(|| search::filter(&fields, &[]), Err).and_then(|filter| {
+    let found = mistyped.or(misnamed).map_or_else(|| search::filter(&fields), Err).and_then(|filter| {
         queue.look(&filter, request.one("after"), PAGE, app.most).map_err(|error| error_text(&error))
     });
     let columns: Vec<_> = shown_columns(app, queue).take(COLUMNS).map(str::to_owned).collect();

@@ -59,6 +59,7 @@ impl<'a> Shown<'a> {
 pub fn perform(app: &App, queue: &Queue, verb: Verb, mut filter: Filter, shown: &Shown<'_>) -> Result<Ended, String> {
     let chosen = filter.keys.clone();
     shown.narrow(&mut filter);
+    let filter = verb.narrow(filter);
     match chosen {
         Some(keys) => by_key(app, queue, verb, &filter, shown).map(|ended| match ended {
             Ended::Now(done, _) => {
