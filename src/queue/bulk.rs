@@ -102,7 +102,8 @@ impl QueueInner {
 
     /// The action with this number.
     pub(super) fn action(&self, number: i64) -> Result<Option<OperatorAction>> {
-        Ok(calls::actions(self, &self.terms, true, Some(number), None, 1)?.into_iter().next())
+        let found = calls::actions(self, &self.terms, true, Some(number), None, 1)?.into_iter().next();
+        Ok(found.map(|action| OperatorAction { queue: self.terms.queue().to_owned(), ..action }))
     }
 
     /// Changes the next items of an action.

@@ -114,10 +114,12 @@ impl Queue {
     }
 
     /// Asks for the end of an action on many items: the process at work ends it after its present step. Items that are changed stay
-    /// so. Returns its new state, Cancelling or Cancelled; `None` when it has ended.
+    /// so. Returns its new state, Cancelling or Cancelled; `None` when it has ended. The action's result names who called this.
     pub fn cancel_action(&self, number: i64) -> Result<Option<String>> {
         self.0.backend.calls("cancel an action", KEEP_NONE)?;
-        self.0.once(CallKind::Actions, |session| calls::step(session, &self.0.terms, number, &ActionStep::default()))
+        let asked = format!("{} asked for a cancel", self.0.operator);
+        let cancel = ActionStep { result: Some(&asked), ..ActionStep::default() };
+        self.0.once(CallKind::Actions, |session| calls::step(session, &self.0.terms, number, &cancel))
     }
 
     /// The actions on many items of this queue that have not ended and on which no process is at work.
@@ -129,7 +131,7 @@ impl Queue {
     /// The action of this queue with this number.
     pub fn action(&self, number: i64) -> Result<Option<OperatorAction>> {
         self.0.backend.calls("list actions", KEEP_NONE)?;
-        Ok(self.0.action(number)?.map(|action| OperatorAction { queue: self.name().to_owned(), ..action }))
+        self.0.action(number)
     }
 
     /// The newest actions of operators, at most `max` of them, those below the number `below` if it is given. Of this queue, or of

@@ -176,7 +176,7 @@ fn an_action_on_all_items_means_the_states_of_its_word() {
 fn an_action_ends_after_a_cancel_or_a_failure() {
     for database in Database::each() {
         install_mail(&database);
-        let (one, other) = (open(&database, &[]), open(&database, &[]));
+        let (one, other) = (open(&database, &[]), open(&database, &[("operator", "ann@desk")]));
         enqueue(&one, 600);
         let pending = Filter::of_states([ItemState::Pending]);
         let number = one.begin_action(OperatorVerb::Pause, &pending, None).unwrap();
@@ -187,10 +187,14 @@ fn an_action_ends_after_a_cancel_or_a_failure() {
         let ended = ended.unwrap().unwrap();
         assert_eq!((ended.state.as_str(), ended.done), ("Cancelled", 500), "what is changed stays so");
         assert!(ended.ended_at.is_some());
-        assert_eq!(other.cancel_action(number).unwrap(), None, "it has ended");
+        assert_eq!(ended.result.as_deref(), Some("ann@desk asked for a cancel"));
+        let bob = other.on_behalf_of("bob");
+        assert_eq!(bob.cancel_action(number).unwrap(), None, "it has ended");
+        assert_eq!(one.action(number).unwrap().unwrap(), ended, "a cancel too late changes nothing");
 
         let number = one.begin_action(OperatorVerb::Pause, &pending, None).unwrap();
-        assert_eq!(other.cancel_action(number).unwrap().as_deref(), Some("Cancelled"), "nobody is at work on it");
+        assert_eq!(bob.cancel_action(number).unwrap().as_deref(), Some("Cancelled"), "nobody is at work on it");
+        assert_eq!(one.action(number).unwrap().unwrap().result.as_deref(), Some("bob asked for a cancel"));
         assert_eq!(one.run_action(number, |_| true).unwrap(), None);
 
         let number = one.begin_action(OperatorVerb::Pause, &pending, None).unwrap();
