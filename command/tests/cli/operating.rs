@@ -1,6 +1,6 @@
 //! `stats`, `show`, `retry`, `cancel`, `pause`, `resume`, `redrive` and `purge`.
 
-use crate::shell::{Shell, next_line, until, with};
+use crate::shell::{Shell, key, next_line, until, with};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -16,12 +16,6 @@ fn mixed() -> Shell {
 
 fn states(shell: &Shell) -> String {
     shell.look("SELECT string_agg(status::text, ' ' ORDER BY \"N\") FROM readpast.mail")
-}
-
-fn key(shell: &Shell, n: usize) -> String {
-    shell.look(&format!(
-        "SELECT to_char(enqueued_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || '0' FROM readpast.mail WHERE \"N\" = {n}"
-    ))
 }
 
 #[test]
