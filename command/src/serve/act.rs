@@ -74,11 +74,15 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
                 let is_possible = item.state().is_some_and(|state| verb.takes(state));
                 let counts = if is_possible { &mut states } else { &mut others };
                 *counts.entry(item.state().map_or("gone", ItemState::as_str)).or_insert(0_i64) += 1;
-                if is_possible && items.len() < SHOWN {
+                if !is_possible {
+                    continue;
+                }
+                if items.len() < SHOWN {
                     items.push(line(queue.spec(), &item, &[]));
-                    if let Some(token) = ItemRef::from(item).token.filter(|_| names_keys) {
-                        seen.push((TOKEN.to_owned(), format!("{token} {}", item.key())));
-                    }
+                }
+                // Each item that was named, also those that the page only counts.
+                if let Some(token) = ItemRef::from(item).token.filter(|_| names_keys) {
+                    seen.push((TOKEN.to_owned(), format!("{token} {}", item.key())));
                 }
             }
             // Items that were not looked at may be in other states.

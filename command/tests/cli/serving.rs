@@ -152,7 +152,7 @@ fn large_and_broken_requests_are_refused() {
     let shell = Shell::new();
     let served = Served::start(&shell, &["--allow-actions"]).ready();
     let origin = format!("http://{}", served.address);
-    let large = format!("verb=cancel&error={}", "a".repeat(100_000));
+    let large = format!("verb=cancel&error={}", "a".repeat(200_000));
     assert_eq!(served.post("/queue/Mail/act", &[("Origin", &origin)], &large).status, 413);
     for request in [
         format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "a".repeat(100_000)),
