@@ -40,6 +40,25 @@ fn an_item_that_was_claimed_after_the_preview_is_left_alone() {
     queue.settle(&all(&claimed, readpast::Action::Complete), None).unwrap();
 }
 
+/// The page shows some of them, and its form holds all to what they were.
+#[test]
+fn an_item_that_the_preview_only_counted_is_held_to_its_token() {
+    let shell = Shell::new();
+    shell.fill(60);
+    let fails = || shell.ok(&shell.script(&["--until-empty", "--batch", "60"], "exit 65"));
+    fails();
+    let served = Served::start(&shell, &["--allow-actions"]).ready();
+    let keys: Vec<_> = (1..=60).map(|n| key(&shell, n)).collect();
+    let named: String = keys.iter().map(|key| format!("&key={}", encoded(key))).collect();
+    let preview = served.get(&format!("/queue/Mail/act?verb=redrive{named}"));
+    preview.shows(&["changes <b>60</b> items"]);
+    let sixtieth = keys.iter().max().unwrap();
+    shell.ok(&["redrive", "Mail", "--key", sixtieth]);
+    fails();
+    done(&served, &form(&preview.body), &["redriven: 59, left unchanged: 1"]);
+    assert_eq!(shell.count("Failed"), "1");
+}
+
 /// Its state is the same again, but it has failed with another error since.
 #[test]
 fn an_item_that_was_changed_after_the_preview_is_left_alone() {
@@ -114,6 +133,20 @@ fn the_doctor_is_asked_by_a_form_and_about_the_queues_that_are_shown() {
     let every = Served::start(&shell, &[]);
     let form = self::form(&every.get("/doctor").body);
     every.submit("/doctor", &form).shows(&["watch_hidden"]);
+    // Machines get the answer of the command.
+    let origin = format!("http://{}", every.address);
+    let asked = every.post("/doctor", &[("Origin", &origin), ("Accept", "application/json")], &form);
+    let mut found: serde_json::Value = serde_json::from_str(&asked.body).unwrap();
+    let mut own = shell.run(&["doctor", "--json"]).json().remove(0);
+    let is_about_time = |finding: &serde_json::Value| finding["check"] == "clock";
+    for document in [&mut found, &mut own] {
+        let findings = document["findings"].as_array_mut().unwrap();
+        findings.retain(|finding| !is_about_time(finding));
+        findings.sort_by_key(ToString::to_string);
+    }
+    for member in ["findings", "errors", "warnings"] {
+        assert_eq!(found[member], own[member], "{member}");
+    }
 }
 
 /// A deletion takes no tokens, and is held to them all the same.
