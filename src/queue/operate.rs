@@ -122,8 +122,9 @@ impl Queue {
         self.0.once(CallKind::Actions, |session| calls::step(session, &self.0.terms, number, &cancel))
     }
 
-    /// The actions on many items of this queue that have not ended and on which no process is at work.
-    pub fn open_actions(&self) -> Result<Vec<i64>> {
+    /// The actions on many items of this queue that have not ended and on which no process is at work: the number of each, and its
+    /// verb.
+    pub fn open_actions(&self) -> Result<Vec<(i64, String)>> {
         self.0.backend.calls("list actions", KEEP_NONE)?;
         calls::open_actions(&*self.0, &self.0.terms)
     }

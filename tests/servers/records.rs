@@ -88,7 +88,7 @@ fn an_action_on_many_items_is_taken_up_by_another_process() {
         });
         let left = left.unwrap().unwrap();
         assert_eq!((left.state.as_str(), left.done, left.is_held), ("Running", 500, false));
-        assert_eq!(other.open_actions().unwrap(), [number]);
+        assert_eq!(other.open_actions().unwrap(), [(number, "cancel".to_owned())]);
         assert!(left.place.is_some());
 
         // A process that dies leaves its lease behind, until that runs out.
@@ -102,7 +102,7 @@ fn an_action_on_many_items_is_taken_up_by_another_process() {
         lease("60");
         assert_eq!((other.open_actions().unwrap(), other.run_action(number, |_| true).unwrap()), (vec![], None));
         lease("-1");
-        assert_eq!(other.open_actions().unwrap(), [number]);
+        assert_eq!(other.open_actions().unwrap(), [(number, "cancel".to_owned())]);
         let mut seen = Vec::new();
         let done = other.run_action(number, |action| {
             seen.push(action.done);
