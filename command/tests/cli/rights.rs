@@ -133,3 +133,56 @@ fn each_token_and_each_user_has_a_right() {
     std::fs::set_permissions(&short, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     shell.run(&["serve", "--token-file", "tokens"]).says(2, &["at least 16 characters"]);
 }
+
+/// The forms of this server bring its secret to everybody who may look, so it is no right.
+#[test]
+fn each_form_needs_its_right() {
+    let shell = mixed();
+    let tokens = ["read reads-and-no-more-0", "operate operates-as-well-0", "purge even-purges-items-0"];
+    let file = shell.write("tokens", &tokens.join("\n"));
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let queue = readpast::Queue::open(&shell.db.config(&[]), "Mail").unwrap();
+    let posts = |arguments: &[&str]| {
+        let served = Served::start(&shell, &[&["--token-file", "tokens"], arguments].concat());
+        let origin = format!("http://{}", served.address);
+        let post = |token: &str, path: &str, form: &str| {
+            let given = format!("Bearer {token}");
+            served.post(path, &[("Authorization", &given), ("Origin", &origin)], form).status
+        };
+        let given = [("Authorization", "Bearer reads-and-no-more-0")];
+        let doctor = served.get_with("/doctor", &given).body;
+        let secret = doctor.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+        // Nothing has this error: what is admitted changes nothing.
+        let filter = readpast::Filter { error: Some("nothing".to_owned()), ..readpast::Filter::default() };
+        let routes = |number: i64| {
+            [
+                ("/doctor", String::new()),
+                ("/queue/Mail/act", "verb=redrive&error=nothing&".to_owned()),
+                ("/queue/Mail/act", "verb=purge&error=nothing&".to_owned()),
+                ("/queue/Mail/operation", format!("number={number}&")),
+                ("/queue/Mail/items", String::new()),
+            ]
+        };
+        ["somebody-elses-token", "reads-and-no-more-0", "operates-as-well-0", "even-purges-items-0"].map(|token| {
+            let number = queue.begin_action(readpast::OperatorVerb::Cancel, &filter, None).unwrap();
+            // Another process would take it up after a while.
+            shell.db.run("UPDATE readpast.queue_action SET lease_until = clock_timestamp() + interval '1 hour'");
+            for (path, form) in routes(number) {
+                let refused = [401, 403, 405];
+                assert!(refused.contains(&post(token, path, &form)), "{path} by {token} without a secret");
+                assert!(refused.contains(&post(token, path, &format!("{form}secret=x"))), "{path} by {token}");
+            }
+            assert_eq!(queue.action(number).unwrap().unwrap().state, "Running");
+            let statuses = routes(number).map(|(path, form)| post(token, path, &format!("{form}secret={secret}")));
+            let is_cancelled = queue.action(number).unwrap().unwrap().state == "Cancelled";
+            assert_eq!(is_cancelled, statuses[3] == 303, "{token}");
+            statuses
+        })
+    };
+    let stranger = [401; 5];
+    let reader = [200, 403, 403, 403, 405];
+    let operator = [200, 303, 403, 303, 405];
+    assert_eq!(posts(&["--allow-actions", "--allow-purge"]), [stranger, reader, operator, [200, 303, 303, 303, 405]]);
+    assert_eq!(posts(&["--allow-actions"]), [stranger, reader, operator, operator], "the server purges nothing");
+    assert_eq!(posts(&[]), [stranger, reader, reader, reader], "the server changes nothing");
+}
