@@ -14,7 +14,7 @@ pub use self::items::{digits, item, reason, why};
 pub use self::question::{Field, Kind, Question};
 pub use self::schedules::{schedule, schedule_time};
 pub use self::setup::{LISTED, doctor, findings, installed, list, setting};
-pub use self::steer::{Steered, passed_over, purged, recovered};
+pub use self::steer::{operated, passed_over, recovered, steered};
 
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::did_you_mean;

@@ -37,7 +37,7 @@ pub(crate) use self::{
     group::{clock, head as head_of_group},
     lost::Tries,
     operation::{Attempts, Operation, in_parts, is_done},
-    purge::{purge, retain},
+    purge::{check_states as check_purged_states, purge, retain},
     record::{ActionStep, NewAction, actions, keep_minute, minutes, note, open as open_actions, seen, step, workers},
     recover::{GIVEN_BACK, RECOVER_NOW, RECOVER_OWN, Recovered, recover},
     redrive::redrive,

@@ -1,4 +1,4 @@
-//! A queue: the face of the library. Each capability is one method here and one file below.
+//! A queue: the face of the library. Each capability is one method here, or in `operate` for an operator's, and one file below.
 
 mod attached;
 mod bulk;
@@ -7,8 +7,10 @@ mod clean;
 mod dropped;
 mod enqueue;
 mod find;
+mod handle;
 mod inner;
 mod number;
+mod operate;
 mod pacing;
 mod record;
 mod schedule;
@@ -19,38 +21,28 @@ mod undeliverable;
 mod why;
 
 pub use self::claim::MAX_WAIT;
+pub use self::handle::Queue;
 pub use crate::calls::{MAX_ITEMS, QueueSetting};
 pub use crate::pool::Connections;
 
-use crate::calls::{self, ActionStep, Answers, Ask, YieldsTo, check_count};
+use crate::calls::{self, Answers, Ask, YieldsTo, check_count};
 use crate::config::Config;
 use crate::description::QueueSpec;
 use crate::dialect::Dialect;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::error::Result;
-use crate::ident::QueueName;
 use crate::install::{self, Installed};
 use crate::item::{
-    Answer, Attempt, Batch, Filter, ItemRef, Lease, Minute, NewItem, OperatorAction, OperatorVerb, Outcome, QueueStats,
-    Receipt, RegisteredWorker, Schedule, ScheduleChange, Settlement, Trend, Watched, Why,
+    Answer, Attempt, Batch, Filter, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement, Trend, Watched, Why,
 };
 use crate::metrics::CallKind;
 use crate::session::Attached;
 use crate::shared::Renews;
 pub(crate) use inner::QueueInner;
-use std::{
-    fmt,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::sync::Arc;
+use std::time::Duration;
 pub(crate) use undeliverable::{reason as reason_of_undeliverable, settlement as end_of_undeliverable};
-
-/// An open queue, with its pool of connections and its worker's name. Clones are the same queue. Any number of threads
-/// may use it at once. In the child of a fork every call that needs the server fails with [`ErrorKind::Forked`], and the
-/// parent's connections are left alone.
-#[derive(Clone)]
-pub struct Queue(Arc<QueueInner>);
 
 impl Queue {
     /// Connects, checks that the schema and the queue are there in this library's version, and opens the queue.
@@ -80,13 +72,6 @@ impl Queue {
     #[must_use]
     pub fn share(&self) -> Self {
         Self(Arc::new(self.0.share(self.0.attached.clone())))
-    }
-
-    /// Another handle, as of [`share`](Self::share), whose redrives, purges, cancels and the like are recorded as those of `who`, in
-    /// place of the setting `operator`.
-    #[must_use]
-    pub fn on_behalf_of(&self, who: &str) -> Self {
-        Self(Arc::new(QueueInner { operator: who.into(), ..self.0.share(self.0.attached.clone()) }))
     }
 
     /// The inside of the queue, for its workers.
@@ -234,35 +219,6 @@ impl Queue {
         why::why(&self.0, key)
     }
 
-    /// Makes items that ended, or that wait, due as if they were new: Failed, Cancelled, Terminated, PartiallyCompleted, Error
-    /// and Paused become Pending, due now, with all their attempts. Each item has its own outcome, in the same order. Response,
-    /// error and step stay. [`Answer::Duplicate`]: the same work is in the queue again, unfinished.
-    ///
-    /// `operation` is as for [`Queue::settle`].
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutcomeUnknown`] as for [`Queue::settle`].
-    pub fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-        let outcomes = self.0.redrive(items, operation)?;
-        self.0.record_items("redrive", items, &outcomes);
-        Ok(outcomes)
-    }
-
-    /// Deletes up to `max` finished items that fit `filter`, and returns how many there were: call it again until there are none.
-    /// A filter without states means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only when the
-    /// filter names them. The call skips items that another transaction holds at this moment.
-    ///
-    /// When the connection breaks, the call is repeated and counts only the items that the repetition deleted.
-    ///
-    /// # Errors
-    /// [`ErrorKind::InvalidArgument`] when the filter names a state that is not final.
-    pub fn purge(&self, filter: &Filter, max: u32) -> Result<u64> {
-        let own = self.0.backend.calls("purge items", "they have no procedure for it")?;
-        let purged = calls::purge(&*self.0, &self.0.terms, own, filter, max)?;
-        self.0.record("purge", &filter.to_json(false)?, (usize::try_from(purged).unwrap_or(usize::MAX), 0));
-        Ok(purged)
-    }
-
     /// The ended attempts at the item, in the order of their ends, at most the newest 1,000: the worker and the result of each.
     /// Empty for an item that is not there, and where the description does not say `attempts.history`. A released attempt was not
     /// begun, and is not among them.
@@ -360,153 +316,6 @@ impl Queue {
         calls::is_done(&*self.0, &self.0.terms, own, operation)
     }
 
-    /// The schedules of the queue, the next to fire first, each with its next five times.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] when the description has no `schedule`, and those of a call.
-    pub fn schedules(&self) -> Result<Vec<Schedule>> {
-        self.0.schedules()
-    }
-
-    /// Makes a schedule, or changes it; whether it is new. A time that is planned stays, unless rule or zone change or the schedule
-    /// was off. Workers of other processes know it within 15 seconds. An install leaves it, unless the description has one of its name.
-    ///
-    /// # Errors
-    /// [`ErrorKind::InvalidArgument`] names the mistake: a rule, a zone, an item that does not fit the queue.
-    pub fn set_schedule(&self, name: &str, change: &ScheduleChange) -> Result<bool> {
-        self.0.set_schedule(name, change)
-    }
-
-    /// Removes a schedule; whether it was there. One of the description comes again with the next install.
-    pub fn remove_schedule(&self, name: &str) -> Result<bool> {
-        self.0.remove_schedule(name)
-    }
-
-    /// Puts the item of a schedule in now, on or off; the planned time stays. The answer, `FIRED`, `SKIPPED` or `DUPLICATE`, and the
-    /// item's key.
-    pub fn run_schedule(&self, name: &str) -> Result<(String, Option<String>)> {
-        self.0.run_schedule(name)
-    }
-
-    /// The queue's values in the table AppSettings, or in the description where the table has none. Procedures read them at each
-    /// call. The login needs SELECT on the table.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] for a queue behind hand-written procedures, and those of a call.
-    pub fn settings(&self) -> Result<Vec<QueueSetting>> {
-        let own = self.0.backend.calls("show its settings", READ_THEIR_OWN)?;
-        calls::settings(&*self.0, &self.0.terms, own)
-    }
-
-    /// Sets `maxAttempts` (1 or more) or `leaseMs` (10 to 86,400,000) in the table AppSettings; `None` returns to the
-    /// description's value. It holds for all processes, from their next call on: a claimed item keeps its lease. The login needs
-    /// SELECT, INSERT and UPDATE on the table, which no role of a queue has.
-    ///
-    /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for another name or number, and as [`Queue::settings`].
-    pub fn set_setting(&self, name: &str, value: Option<i32>) -> Result<()> {
-        let own = self.0.backend.calls("set its settings", READ_THEIR_OWN)?;
-        calls::set_setting(&*self.0, &self.0.terms, own, name, value)?;
-        self.0.record("set", &serde_json::json!({name: value}).to_string(), (1, 0));
-        Ok(())
-    }
-
-    /// Performs an action on items, and records it: the outcome of each, in the same order. An item that has another token by now is
-    /// left alone.
-    ///
-    /// # Errors
-    /// Those of the call; [`ErrorKind::InvalidArgument`] for a purge, which has no outcome for each item.
-    pub fn act(&self, verb: OperatorVerb, items: &[ItemRef<'_>]) -> Result<Vec<Outcome>> {
-        let outcomes = self.0.apply(verb, items)?;
-        self.0.record_items(verb.word(), items, &outcomes);
-        Ok(outcomes)
-    }
-
-    /// Begins an action on all items that match, and returns its number. Nothing is changed yet: [`run_action`](Self::run_action)
-    /// does it, here or in another process. `expected` is how many there are, if somebody has counted them. In a queue of
-    /// readpast's own only items are meant that have not changed since. A purge by a filter without states means
-    /// Completed, PartiallyCompleted, Cancelled and Terminated, and by keys Failed, too.
-    ///
-    /// # Errors
-    /// [`ErrorKind::PermissionDenied`] when the login may not redrive items; [`ErrorKind::InvalidArgument`] for a purge of a state that
-    /// is not final.
-    pub fn begin_action(&self, verb: OperatorVerb, filter: &Filter, expected: Option<i64>) -> Result<i64> {
-        self.0.begin_action(verb, filter, expected)
-    }
-
-    /// Does the action with this number from where it is, some hundred items in each commit, and returns it as it is at the end.
-    /// `go_on` sees it before each step; when it returns `false`, or the handle is interrupted, another process can take the action
-    /// up. `None`: the action has ended, or another process is at work on it. When this process dies, the action can be taken up a
-    /// minute later; of what it had done last at most one step is not counted.
-    ///
-    /// # Errors
-    /// Those of the calls. The action stays as it is after one that may pass, and has failed after any other.
-    pub fn run_action(
-        &self,
-        number: i64,
-        mut go_on: impl FnMut(&OperatorAction) -> bool,
-    ) -> Result<Option<OperatorAction>> {
-        self.0.run_action(number, &mut go_on)
-    }
-
-    /// Asks for the end of an action on many items: the process at work ends it after its present step. Items that are changed stay
-    /// so. Returns its new state, Cancelling or Cancelled; `None` when it has ended.
-    pub fn cancel_action(&self, number: i64) -> Result<Option<String>> {
-        self.0.backend.calls("cancel an action", record::KEEP_NONE)?;
-        self.0.once(CallKind::Actions, |session| calls::step(session, &self.0.terms, number, &ActionStep::default()))
-    }
-
-    /// The actions on many items of this queue that have not ended and on which no process is at work.
-    pub fn open_actions(&self) -> Result<Vec<i64>> {
-        self.0.backend.calls("list actions", record::KEEP_NONE)?;
-        calls::open_actions(&*self.0, &self.0.terms)
-    }
-
-    /// The action of this queue with this number.
-    pub fn action(&self, number: i64) -> Result<Option<OperatorAction>> {
-        self.0.backend.calls("list actions", record::KEEP_NONE)?;
-        Ok(self.0.action(number)?.map(|action| OperatorAction { queue: self.name().to_owned(), ..action }))
-    }
-
-    /// The newest actions of operators, at most `max` of them, those below the number `below` if it is given. Of this queue, or of
-    /// `all` in the schema.
-    pub fn actions(&self, all: bool, below: Option<i64>, max: u32) -> Result<Vec<OperatorAction>> {
-        self.0.backend.calls("list actions", record::KEEP_NONE)?;
-        let max = check_count("the number of actions", max)?;
-        let mut actions = calls::actions(&*self.0, &self.0.terms, !all, None, below, max)?;
-        let names =
-            if all { self.installed()?.into_iter().map(|of| of.queue).collect() } else { vec![self.name().to_owned()] };
-        for action in &mut actions {
-            let is_it = |name: &&String| {
-                QueueName::new(name).is_ok_and(|of| self.0.terms.dialect.queue_stem(&of) == action.queue)
-            };
-            if let Some(name) = names.iter().find(is_it) {
-                action.queue.clone_from(name);
-            }
-        }
-        Ok(actions)
-    }
-
-    /// The workers that have reported within a week, idle ones too, those that did so last first: at most 1,000. Each reports every 30
-    /// seconds.
-    pub fn workers(&self) -> Result<Vec<RegisteredWorker>> {
-        self.0.backend.calls("list workers", record::KEEP_NONE)?;
-        calls::workers(&*self.0, &self.0.terms)
-    }
-
-    /// The figures of each minute after `since`, the oldest first; the database keeps those of a day. A minute in which no worker and
-    /// no `readpast serve` took any is not there.
-    pub fn minutes(&self, since: SystemTime) -> Result<Vec<Minute>> {
-        self.0.backend.calls("list figures", record::KEEP_NONE)?;
-        calls::minutes(&*self.0, &self.0.terms, since)
-    }
-
-    /// Keeps figures as those of this minute, unless another process has: whether it did. For a program that looks at the queue
-    /// anyhow; workers do it by themselves.
-    pub fn keep_minute(&self, watched: &Watched) -> Result<bool> {
-        self.0.keep_minute(|| Ok(watched.clone()))
-    }
-
     /// Closes the queue, for all its handles: waiting claims return [`ErrorKind::Closed`], calls under way end first.
     ///
     /// # Errors
@@ -520,14 +329,5 @@ impl Queue {
         self.0.renewer.close();
         self.0.process.polls.wake();
         self.0.pool.close(patience)
-    }
-}
-
-/// Why hand-written procedures have no settings here.
-const READ_THEIR_OWN: &str = "they read their own";
-
-impl fmt::Debug for Queue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").field("name", &self.name()).field("worker", &self.worker()).finish_non_exhaustive()
     }
 }

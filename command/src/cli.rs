@@ -2,8 +2,8 @@
 
 use crate::global::Global;
 use crate::{
-    adopt, check, completions, discover, doctor, drop, enqueue, exit, install, list, operations, purge, recover,
-    render, schedules, settings, show, stats, steer, stress, top, why, work,
+    adopt, check, completions, discover, doctor, drop, enqueue, exit, install, list, operations, recover, render,
+    schedules, settings, show, stats, steer, stress, top, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -108,7 +108,15 @@ Examples:
   readpast redrive Notification --error timeout --dry-run
   readpast redrive Notification --state Failed,Cancelled --after 2026-11-21T00:00:00Z")]
     Redrive(steer::Args),
-    Purge(purge::Args),
+    /// Deletes finished items, in bounded batches
+    ///
+    /// By default items that are Completed, PartiallyCompleted, Cancelled or Terminated; Failed items only with --status, also
+    /// where --key names them, and unfinished ones never. Some hundred items go in a transaction, and workers go on meanwhile.
+    #[command(after_help = "\
+Examples:
+  readpast purge Notification --older-than 30d --dry-run
+  readpast purge Notification --state Failed --older-than 365d")]
+    Purge(steer::Args),
     Operations(operations::Args),
     Recover(recover::Args),
     Schedules(schedules::Args),

@@ -1,6 +1,7 @@
 //! Reasons why a queue needs a person, in the order of urgency.
 
-use crate::format::{count, plain};
+use crate::format::count;
+use crate::printable::printable;
 use readpast::item::{RegisteredWorker, span_text};
 use readpast::{ItemState, Watched};
 use serde_json::{Value, json};
@@ -51,7 +52,7 @@ impl Concern {
 pub fn of(trouble: Option<&str>, latest: Option<&Watched>, workers: &[RegisteredWorker]) -> Vec<Concern> {
     let mut found = Vec::new();
     if let Some(trouble) = trouble {
-        found.push(Concern { kind: Kind::NoFigures, text: format!("no new figures: {}", plain(trouble)) });
+        found.push(Concern { kind: Kind::NoFigures, text: format!("no new figures: {}", printable(trouble)) });
     }
     found.extend(latest.into_iter().flat_map(|watched| of_figures(watched, workers)));
     found
@@ -60,6 +61,17 @@ pub fn of(trouble: Option<&str>, latest: Option<&Watched>, workers: &[Registered
 /// `OK` or `Attention`.
 pub fn status(concerns: &[Concern]) -> &'static str {
     if concerns.is_empty() { "OK" } else { "Attention" }
+}
+
+/// A queue with its concerns and its newest figures, as JSON: the same wherever it is shown.
+pub fn document(queue: &str, concerns: &[Concern], trouble: Option<&str>, latest: Option<&Watched>) -> Value {
+    json!({
+        "queue": queue,
+        "status": status(concerns),
+        "concerns": concerns.iter().map(Concern::document).collect::<Vec<_>>(),
+        "trouble": trouble,
+        "figures": latest.map(readpast::ask::watched),
+    })
 }
 
 fn of_figures(watched: &Watched, workers: &[RegisteredWorker]) -> Vec<Concern> {
@@ -79,7 +91,10 @@ fn of_figures(watched: &Watched, workers: &[RegisteredWorker]) -> Vec<Concern> {
     }
     if let Some(first) = watched.refused.first() {
         let number = count(i64::try_from(watched.refused.len()).unwrap_or(i64::MAX), false);
-        add(Kind::Refused, format!("{number} refused by the table ({}: {})", plain(&first.key), plain(&first.reason)));
+        add(
+            Kind::Refused,
+            format!("{number} refused by the table ({}: {})", printable(&first.key), printable(&first.reason)),
+        );
     }
     let failed = stats.count(ItemState::Failed);
     if failed > 0 {

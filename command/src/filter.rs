@@ -50,15 +50,15 @@ impl FilterArgs {
             && self.error.is_none()
     }
 
-    /// The filter. Without a state and a key it chooses `states`.
-    pub fn filter(&self, states: &[ItemState]) -> Result<Filter> {
+    /// The filter.
+    pub fn filter(&self) -> Result<Filter> {
         let before = match (&self.before, self.older_than) {
             (_, Some(age)) => Some(ago(age).ok_or_else(|| usage("--older-than reaches too far back"))?),
             (before, None) => before.clone(),
         };
         Ok(Filter {
             keys: if self.key.is_empty() { None } else { Some(self.key.clone()) },
-            states: if self.status.is_empty() && self.key.is_empty() { states.to_vec() } else { self.status.clone() },
+            states: self.status.clone(),
             types: self.kind.clone(),
             before,
             after: self.after.clone(),

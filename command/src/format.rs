@@ -1,4 +1,4 @@
-//! Figures and other people's text as a person reads them. JSON has the values as they are.
+//! Figures and values as a person reads them. JSON has them as they are.
 
 use readpast::Value;
 use readpast::item::span_text;
@@ -20,9 +20,6 @@ pub fn count(value: i64, capped: bool) -> String {
 pub fn span(ms: Option<i64>) -> String {
     ms.map_or_else(|| "–".to_owned(), span_text)
 }
-
-/// Other people's text.
-pub use crate::printable::printable as plain;
 
 /// A value as text, and bytes as hexadecimal numbers, at most so many of them; `None` where there is none.
 pub fn value(value: Option<Value<'_>>, most: usize) -> Option<String> {

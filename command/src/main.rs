@@ -28,7 +28,6 @@ mod passthrough;
 mod printable;
 mod process;
 mod progress;
-mod purge;
 mod recover;
 mod registry;
 mod render;
@@ -106,7 +105,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Pause(args) => steer::run(Verb::Pause, &global, &args, &out),
         Command::Resume(args) => steer::run(Verb::Resume, &global, &args, &out),
         Command::Redrive(args) => steer::run(Verb::Redrive, &global, &args, &out),
-        Command::Purge(args) => purge::run(&global, &args, &out),
+        Command::Purge(args) => steer::run(Verb::Purge, &global, &args, &out),
         Command::Operations(args) => operations::run(&global, &args, &out),
         Command::Recover(args) => recover::run(&global, &args, &out),
         Command::Completions(args) => completions::run(Cli::command(), &args, &out),

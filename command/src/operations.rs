@@ -12,7 +12,7 @@ use crate::signals::Stop;
 use clap::Subcommand;
 use readpast::install::installed;
 use readpast::queue::MAX_ITEMS;
-use readpast::{OperatorAction, OperatorVerb, Queue};
+use readpast::{OperatorAction, OperatorVerb, Queue, ask};
 use serde_json::{Value, json};
 
 /// Shows who did what, and goes on with actions on many items
@@ -92,7 +92,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         OperationsVerb::Resume { queue, number } => {
             let opened = filter::open(global, queue)?;
             opened.action(*number)?.ok_or_else(|| unknown(queue, *number))?;
-            perform(&opened, *number, global.quiet, out)
+            perform(&opened, *number, 0, global.quiet, out)
         }
     }
 }
@@ -136,8 +136,8 @@ pub fn document(action: &OperatorAction) -> Value {
     })
 }
 
-/// Does an action from where it is, and answers with its result.
-pub fn perform(queue: &Queue, number: i64, quiet: bool, out: &Output) -> Result<Exit> {
+/// Does an action from where it is, and answers with its result. `left` more items were named and left unchanged.
+pub fn perform(queue: &Queue, number: i64, left: i64, quiet: bool, out: &Output) -> Result<Exit> {
     let stop = Stop::listen()?;
     let progress = Progress::start(None, quiet);
     let goes_on = format!("`readpast operations resume {} {number}` goes on", queue.name());
@@ -147,7 +147,7 @@ pub fn perform(queue: &Queue, number: i64, quiet: bool, out: &Output) -> Result<
     });
     progress.finish();
     let action = match ended {
-        Ok(Some(action)) => action,
+        Ok(Some(action)) => OperatorAction { refused: action.refused + left, ..action },
         Ok(None) => {
             let text = format!("operation {number} has ended, or another process is at work on it");
             return Err(Failure::Partly(text, Exit::Refused));
@@ -157,26 +157,25 @@ pub fn perform(queue: &Queue, number: i64, quiet: bool, out: &Output) -> Result<
     let verb: OperatorVerb = action.verb.parse()?;
     let so_far = format!("{}: {}", verb.done(), action.done);
     match (action.state.as_str(), stop.signal()) {
-        ("Done", _) => answer(verb, (action.done, action.refused), Some(number), out),
+        ("Done", _) => answer(verb, (action.done, action.refused), &ask::operated(verb, &action), out),
         ("Running", Some(signal)) => {
             Err(Failure::Partly(format!("interrupted; {so_far}; {goes_on}"), Exit::Signal(signal)))
         }
-        ("Cancelled", _) => Err(Failure::Partly(format!("cancelled by an operator; {so_far}"), Exit::Refused)),
-        (_, _) => {
-            let why = action.result.unwrap_or_else(|| action.state.clone());
+        (state, _) => {
+            let why = action.result.as_deref().unwrap_or(state);
             Err(Failure::Partly(format!("{why}; {so_far}"), Exit::Refused))
         }
     }
 }
 
 /// The result of an action.
-pub fn answer(verb: OperatorVerb, (done, refused): (i64, i64), number: Option<i64>, out: &Output) -> Result<Exit> {
+pub fn answer(verb: OperatorVerb, (done, refused): (i64, i64), document: &Value, out: &Output) -> Result<Exit> {
     out.answer(
         || {
             let refused = if refused > 0 { format!(", left unchanged: {refused}") } else { String::new() };
             format!("{}: {done}{refused}", verb.done())
         },
-        || json!({verb.done(): done, "refused": refused, "operation": number}),
+        || document.clone(),
     )?;
     Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
 }

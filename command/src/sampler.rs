@@ -4,8 +4,8 @@
 use crate::failure::Result;
 use readpast::config::Config;
 use readpast::item::{Minute, RegisteredWorker, Schedule, Trend};
-use readpast::{Queue, Watched};
-use std::collections::VecDeque;
+use readpast::{ErrorKind, ItemState, Queue, Watched};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -33,6 +33,8 @@ struct Known {
     schedules: Arc<Vec<Schedule>>,
     /// The minutes of a day, and when the last ones were read.
     day: Option<(Instant, Arc<Vec<Minute>>)>,
+    /// Records that could not be read or kept the last time, and why.
+    missing: BTreeMap<&'static str, String>,
 }
 
 /// How often the registry is read, and how often the last minutes.
@@ -103,7 +105,7 @@ impl Sampler {
         let found = self.queue.watch(most);
         let took = begun.elapsed();
         if let Ok(watched) = &found {
-            self.read_records(watched);
+            self.read_records(watched, most);
         }
         let mut known = self.lock();
         match found {
@@ -126,22 +128,28 @@ impl Sampler {
         }
     }
 
-    /// Keeps the figures of this minute, if no other process has, and reads the registry and the minutes when it is time. A login that
-    /// may not has none.
-    fn read_records(&self, watched: &Watched) {
+    /// Keeps the figures of this minute, if no other process has, and reads the registry and the minutes when it is time. What cannot
+    /// be read stays as it was.
+    fn read_records(&self, watched: &Watched, most: u32) {
         let queue = &self.queue;
-        let _ = queue.keep_minute(watched);
+        if is_for_all(watched, most) {
+            self.reported("the minute cannot be kept", queue.keep_minute(watched));
+        }
         let (workers, day) = {
             let known = self.lock();
             (known.workers.clone(), known.day.clone())
         };
         let is_due = |read: Option<Instant>, every| read.is_none_or(|read| read.elapsed() >= every);
         if is_due(workers.as_ref().map(|(read, _)| *read), WORKERS_EVERY) {
-            let found = queue.workers().unwrap_or_default();
-            let takes = queue.spec().schedules.is_some();
-            let schedules = if takes { queue.schedules().unwrap_or_default() } else { Vec::new() };
+            let found = self.reported("the workers cannot be read", queue.workers()).map(Arc::new);
+            let found = found.or_else(|| workers.map(|(_, workers)| workers)).unwrap_or_default();
+            let schedules = if queue.spec().schedules.is_some() {
+                self.reported("the schedules cannot be read", queue.schedules()).unwrap_or_default()
+            } else {
+                Vec::new()
+            };
             let mut known = self.lock();
-            known.workers = Some((Instant::now(), Arc::new(found)));
+            known.workers = Some((Instant::now(), found));
             known.schedules = Arc::new(schedules);
         }
         if is_due(day.as_ref().map(|(read, _)| *read), MINUTES_EVERY) {
@@ -149,14 +157,46 @@ impl Sampler {
             let yesterday = SystemTime::now().checked_sub(DAY).unwrap_or(SystemTime::UNIX_EPOCH);
             minutes.retain(|minute| minute.at > yesterday);
             let since = minutes.last().map_or(yesterday, |minute| minute.at);
-            minutes.extend(queue.minutes(since).unwrap_or_default());
+            minutes.extend(self.reported("the last day cannot be read", queue.minutes(since)).unwrap_or_default());
             self.lock().day = Some((Instant::now(), Arc::new(minutes)));
         }
+    }
+
+    /// A record, or a report why there is none: once, and not with every look. A login that may not see records has none, and neither
+    /// have hand-written procedures.
+    fn reported<T>(&self, what: &'static str, found: readpast::Result<T>) -> Option<T> {
+        let why = found.as_ref().err().filter(|error| !has_none(error.kind())).map(ToString::to_string);
+        let mut known = self.lock();
+        match why {
+            Some(why) if known.missing.get(what) != Some(&why) => {
+                (self.report)(&format!("{what} of {}: {why}", self.queue.name()));
+                known.missing.insert(what, why);
+            }
+            Some(_) => {}
+            None => drop(known.missing.remove(what)),
+        }
+        found.ok()
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a queue or a login lacks records for good.
+fn has_none(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::PermissionDenied | ErrorKind::SchemaMismatch | ErrorKind::Unsupported)
+}
+
+/// The rows of a worker's look for the figures of a minute.
+const LOOK_OF_WORKERS: u32 = 10_000;
+
+/// Whether figures can stand for those of any process: a smaller look than a worker's must have seen all.
+fn is_for_all(watched: &Watched, most: u32) -> bool {
+    let is_cut = watched.due_capped
+        || watched.window_capped
+        || [ItemState::Processing, ItemState::Failed].into_iter().any(|state| watched.is_capped(state));
+    most >= LOOK_OF_WORKERS || !is_cut
 }
 
 /// Over how long a change is measured: long enough that a burst does not show as an hour of it.
@@ -168,4 +208,17 @@ pub fn trend(samples: &[Arc<Sample>]) -> Option<Trend> {
     let ago = |sample: &Sample| newest.at.duration_since(sample.at).unwrap_or_default();
     let earlier = samples.iter().find(|sample| ago(sample) <= SPAN).filter(|sample| !ago(sample).is_zero());
     Some(newest.watched.trend(earlier.map(|sample| (&sample.watched, ago(sample)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_that_a_small_look_cut_are_not_kept() {
+        let mut watched = Watched::default();
+        assert!(is_for_all(&watched, 100));
+        watched.due_capped = true;
+        assert!(is_for_all(&watched, LOOK_OF_WORKERS) && !is_for_all(&watched, LOOK_OF_WORKERS - 1));
+    }
 }

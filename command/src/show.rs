@@ -42,7 +42,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if !args.keys.is_empty() && !args.filter.is_open() {
         return Err(usage("give keys or a filter, not both"));
     }
-    let filter = args.filter.filter(&[])?;
+    let filter = args.filter.filter()?;
     let queue = filter::open(global, &args.queue)?;
     let filter = filter::named(&queue, filter)?;
     let mut missing = false;

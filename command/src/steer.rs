@@ -1,4 +1,4 @@
-//! `readpast retry`, `cancel`, `pause`, `resume` and `redrive`: the same but for their action.
+//! `readpast retry`, `cancel`, `pause`, `resume`, `redrive` and `purge`: the same but for their action.
 
 use crate::exit::Exit;
 use crate::failure::{Result, usage};
@@ -9,14 +9,14 @@ use crate::output::{Output, note};
 use crate::printable::one_line;
 use crate::progress::Progress;
 use readpast::OperatorVerb as Verb;
-use readpast::{Answer, Filter, ItemRef, ItemState, Queue};
+use readpast::{Answer, Batch, Filter, ItemRef, ItemState, Queue, ask};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Items of one call.
 const PAGE: u32 = 500;
 
-/// Options of all five.
+/// Options of all six.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The queue
@@ -38,62 +38,99 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
              --longer-than or --error, or --all",
         ));
     }
-    let filter = args.filter.filter(verb.states())?;
     let queue = filter::open(global, &args.queue)?;
-    let filter = filter::named(&queue, filter)?;
+    let filter = filter::named(&queue, args.filter.filter()?)?;
     if args.dry_run {
-        return dry_run(verb, &queue, &filter, out);
+        return dry_run(verb, global, &queue, &verb.narrow(filter), out);
     }
-    if filter.keys.is_some() {
-        return by_key(verb, global, &queue, &filter, out);
+    if let Some(keys) = &filter.keys {
+        return by_key(verb, global, &queue, keys, &filter, out);
     }
     let number = queue.begin_action(verb, &filter, None)?;
-    operations::perform(&queue, number, global.quiet, out)
+    operations::perform(&queue, number, 0, global.quiet, out)
 }
 
 /// Changes named items, and reports each that it leaves unchanged.
-fn by_key(verb: Verb, global: &Global, queue: &Queue, filter: &Filter, out: &Output) -> Result<Exit> {
-    let progress = Progress::start(None, global.quiet);
-    let (mut done, mut refused) = (0, 0);
-    for page in Pages::of(queue, filter, PAGE) {
-        let page = page?;
-        let items: Vec<_> = page.iter().map(ItemRef::from).collect();
-        for (item, outcome) in items.iter().zip(queue.act(verb, &items)?) {
-            if outcome.answer == Answer::Ok {
-                done += 1;
-            } else {
-                refused += 1;
-                let state = outcome.state.map_or("gone", ItemState::as_str);
-                let what = format!("{} was left unchanged: {:?}, it is {state}", item.key, outcome.answer);
-                progress.aside(|| note(&what));
-            }
-        }
-        progress.done(u64::try_from(done).unwrap_or(0));
+fn by_key(verb: Verb, global: &Global, queue: &Queue, keys: &[String], filter: &Filter, out: &Output) -> Result<Exit> {
+    let has_more = *filter != Filter::of_keys(keys.iter().cloned());
+    let (mut found, mut left) = (Vec::new(), 0);
+    if has_more || verb == Verb::Purge {
+        let filter = verb.narrow(filter.clone());
+        found = Pages::of(queue, &filter, PAGE).collect::<Result<Vec<_>>>()?;
+        left = note_left_out(queue, keys, &found)?;
     }
-    progress.finish();
-    operations::answer(verb, (done, refused), None, out)
+    if verb == Verb::Purge {
+        let number = queue.begin_action(verb, filter, None)?;
+        return operations::perform(queue, number, left, global.quiet, out);
+    }
+    let items: Vec<_> = if has_more {
+        found.iter().flat_map(Batch::iter).map(ItemRef::from).collect()
+    } else {
+        // Each has an outcome, also one that is not there.
+        let keys: BTreeSet<_> = keys.iter().collect();
+        keys.into_iter().map(|key| ItemRef { key, token: None }).collect()
+    };
+    let outcomes = queue.act(verb, &items)?;
+    let mut done = 0;
+    for (item, outcome) in items.iter().zip(&outcomes) {
+        match (outcome.answer, outcome.state) {
+            (Answer::Ok, _) => done += 1,
+            (_, None) => note(&format!("{} was left unchanged: {GONE}", item.key)),
+            (answer, Some(state)) => note(&format!("{} was left unchanged: {answer:?}, it is {state}", item.key)),
+        }
+    }
+    let refused = i64::try_from(items.len()).unwrap_or(i64::MAX) - done + left;
+    let mut document = ask::steered(verb, &items, &outcomes);
+    document["refused"] = json!(refused);
+    operations::answer(verb, (done, refused), &document, out)
 }
 
-/// The items that it would change.
-fn dry_run(verb: Verb, queue: &Queue, filter: &Filter, out: &Output) -> Result<Exit> {
-    let mut states = BTreeMap::new();
+const GONE: &str = "there is no such item";
+
+/// Reports named items that are not among those that were found; how many there are.
+fn note_left_out(queue: &Queue, keys: &[String], found: &[Batch]) -> Result<i64> {
+    let found: BTreeSet<_> = found.iter().flat_map(Batch::iter).map(|item| item.key().to_owned()).collect();
+    let mut left = 0;
+    for key in keys.iter().collect::<BTreeSet<_>>().into_iter().filter(|key| !found.contains(*key)) {
+        let item = queue.get(key)?;
+        // A key can be written in several ways.
+        let why = match item.iter().next() {
+            Some(item) if found.contains(item.key()) => continue,
+            Some(item) => format!("it is {}, which is not meant here", item.state().map_or("gone", ItemState::as_str)),
+            None => GONE.to_owned(),
+        };
+        left += 1;
+        note(&format!("{key} was left unchanged: {why}"));
+    }
+    Ok(left)
+}
+
+/// The items that it would change. Those of a purge are only counted: there may be millions.
+fn dry_run(verb: Verb, global: &Global, queue: &Queue, filter: &Filter, out: &Output) -> Result<Exit> {
+    let progress = Progress::start(None, global.quiet || verb != Verb::Purge);
+    let (mut states, mut total) = (BTreeMap::new(), 0_u64);
     for page in Pages::of(queue, filter, PAGE) {
         for item in page?.iter() {
             let state = item.state().map_or("gone", ItemState::as_str);
             *states.entry(state).or_insert(0_u64) += 1;
+            total += 1;
+            if verb == Verb::Purge {
+                continue;
+            }
             out.answer(
                 || {
                     let number = filter::spoken(queue.spec(), item.key());
                     format!("{}\t{number}\t{state}\t{}", one_line(item.key()), item.attempt())
                 },
                 || {
-                    let (key, number) = (item.key(), readpast::ask::digits(queue.spec(), item.key()));
+                    let (key, number) = (item.key(), ask::digits(queue.spec(), item.key()));
                     json!({"key": key, "short_number": number, "status": state, "attempt": item.attempt()})
                 },
             )?;
         }
+        progress.done(total);
     }
-    let total: u64 = states.values().sum();
+    progress.finish();
     let shown: Vec<_> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
     let shown = if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) };
     out.answer(

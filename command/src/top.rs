@@ -12,8 +12,7 @@ use crate::output::Output;
 use crate::registry::{self, Registry};
 use crate::signals::Stop;
 use crate::{concerns, connection, duration};
-use model::{Model, Sampled, Step};
-use serde_json::json;
+use model::{Model, Step};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,7 +57,8 @@ fn once(schema: &str, queues: &Registry, most: u32, out: &Output) -> Result<Exit
     model.take(queues);
     if out.is_json() {
         for sampled in &model.queues {
-            out.answer(String::new, || document(sampled))?;
+            let (name, trouble, concerns) = (sampled.queue().name(), sampled.trouble.as_deref(), sampled.concerns());
+            out.answer(String::new, || concerns::document(name, &concerns, trouble, sampled.watched()))?;
         }
         return Ok(Exit::Done);
     }
@@ -66,17 +66,6 @@ fn once(schema: &str, queues: &Registry, most: u32, out: &Output) -> Result<Exit
         out.text(&format!("{}\n", line.text.trim_end()))?;
     }
     Ok(Exit::Done)
-}
-
-fn document(sampled: &Sampled) -> serde_json::Value {
-    let concerns = sampled.concerns();
-    json!({
-        "queue": sampled.queue().name(),
-        "status": concerns::status(&concerns),
-        "concerns": concerns.iter().map(concerns::Concern::document).collect::<Vec<_>>(),
-        "trouble": sampled.trouble,
-        "figures": sampled.watched().map(readpast::ask::watched),
-    })
 }
 
 /// Draws and reads keys until one ends it.

@@ -18,9 +18,6 @@ const LONGEST_LOOK: u32 = 1_000_000;
 /// The longest pause between two looks, in milliseconds.
 const LONGEST_PAUSE_MS: i64 = 600_000;
 
-/// The procedure names so many workers.
-const MOST_WORKERS: usize = 100;
-
 const HEAD: &[Field] =
     &[text("queue", "the queue's name"), text("at", "when the answer was made, in UTC, by the clock of this machine")];
 
@@ -339,7 +336,7 @@ pub fn watched(watched: &Watched) -> Value {
         "states": states,
         "types": types(&watched.types),
         "workers": workers.collect::<Vec<_>>(),
-        "workers_capped": watched.workers.len() >= MOST_WORKERS,
+        "workers_capped": watched.are_workers_capped(),
         "errors": errors.collect::<Vec<_>>(),
         "refused": refused.collect::<Vec<_>>(),
     })

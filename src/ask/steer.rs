@@ -4,7 +4,7 @@ use super::given::{Given, refuse};
 use super::items::FILTER;
 use super::question::{Field, Question, list, number, object, text};
 use crate::error::{ErrorKind, Result};
-use crate::item::{Action, Answer, Batch, ItemRef, ItemState, OperatorVerb as Verb, Outcome, Settlement};
+use crate::item::{Answer, Batch, ItemRef, ItemState, OperatorAction, OperatorVerb as Verb, Outcome};
 use crate::queue::{MAX_ITEMS, Queue};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -15,63 +15,40 @@ const PAGE: u32 = 500;
 /// The rows of the look after a recovery.
 const LOOK: u32 = 10_000;
 
-/// Performs an action on items: due at once after a retry, and not when the pause between two attempts is over.
-fn change(
-    verb: Verb,
-    queue: &Queue,
-    items: &[ItemRef<'_>],
-    set: Option<&str>,
-    operation: Option<&str>,
-) -> Result<Vec<Outcome>> {
-    let (action, delay_ms) = match verb {
-        Verb::Redrive => return queue.redrive(items, operation),
-        Verb::Purge => return Err(refuse("a purge has no outcome for each item".to_owned())),
-        Verb::Retry => (Action::Resume, Some(0)),
-        Verb::Cancel => (Action::Cancel, None),
-        Verb::Pause => (Action::Pause, None),
-        Verb::Resume => (Action::Resume, None),
-    };
-    let control = items.iter().map(|item| Settlement::control(item.key, item.token, action));
-    let settlements: Vec<_> = control.map(|control| Settlement { delay_ms, set, ..control }).collect();
-    queue.settle(&settlements, operation)
-}
-
 fn refs<'a>(page: &'a Batch) -> Vec<ItemRef<'a>> {
     page.iter().map(ItemRef::from).collect()
 }
 
-/// How many items were changed so far, by their state then, and how many were refused.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Steered {
-    /// Those that were changed, by their state then.
-    pub states: BTreeMap<&'static str, u64>,
-    /// Those that were left unchanged.
-    pub refused: u64,
+/// The members that all answers to an action have: how many items were changed, and how many were refused.
+fn acted(verb: Verb, done: i64, refused: i64) -> Value {
+    json!({verb.done(): done, "refused": refused})
 }
 
-impl Steered {
-    /// Adds the outcomes of a call.
-    pub fn add(&mut self, outcomes: &[Outcome]) {
-        for outcome in outcomes {
-            if outcome.answer == Answer::Ok {
-                *self.states.entry(outcome.state.map_or("gone", ItemState::as_str)).or_default() += 1;
-            } else {
-                self.refused += 1;
-            }
+/// The answer to an action on `items`, with the outcome of each.
+#[must_use]
+pub fn steered(verb: Verb, items: &[ItemRef<'_>], outcomes: &[Outcome]) -> Value {
+    let (mut states, mut done, mut refused) = (BTreeMap::new(), 0, 0);
+    for outcome in outcomes {
+        if outcome.answer == Answer::Ok {
+            done += 1;
+            *states.entry(outcome.state.map_or("gone", ItemState::as_str)).or_insert(0_u64) += 1;
+        } else {
+            refused += 1;
         }
     }
+    let mut answer = acted(verb, done, refused);
+    answer["states"] = json!(states);
+    answer["outcomes"] = items.iter().map(|item| item.key).zip(outcomes).map(outcome).collect();
+    answer["after"] = Value::Null;
+    answer
+}
 
-    /// How many were changed.
-    #[must_use]
-    pub fn done(&self) -> u64 {
-        self.states.values().sum()
-    }
-
-    /// The answer's members.
-    #[must_use]
-    pub fn document(&self, verb: Verb) -> Value {
-        json!({verb.done(): self.done(), "states": self.states, "refused": self.refused})
-    }
+/// The answer to an action on all items that match: its number is there in place of outcomes.
+#[must_use]
+pub fn operated(verb: Verb, action: &OperatorAction) -> Value {
+    let mut answer = acted(verb, action.done, action.refused);
+    answer["operation"] = json!(action.number);
+    answer
 }
 
 fn outcome((key, of): (&str, &Outcome)) -> Value {
@@ -89,11 +66,8 @@ fn steer(verb: Verb, queue: &Queue, given: &Given<'_>) -> Result<String> {
     let page;
     let (items, next): (Vec<ItemRef<'_>>, _) = match (&items, filter) {
         (Some(items), None) if after.is_none() => (items.iter().map(super::given::GivenItem::as_ref).collect(), None),
-        (None, Some(mut filter)) if operation.is_none() => {
-            if filter.states.is_empty() && filter.keys.is_none() {
-                filter.states = verb.states().to_vec();
-            }
-            page = queue.find(&filter, after.as_deref(), max)?;
+        (None, Some(filter)) if operation.is_none() => {
+            page = queue.find(&verb.narrow(filter), after.as_deref(), max)?;
             let next = page.iter().last().filter(|_| page.len() == max as usize).map(|last| last.key().to_owned());
             (refs(&page), next)
         }
@@ -103,11 +77,8 @@ fn steer(verb: Verb, queue: &Queue, given: &Given<'_>) -> Result<String> {
             return Err(refuse(format!("the items are given in one of two ways: {forms}")));
         }
     };
-    let outcomes = change(verb, queue, &items, set, operation.as_deref())?;
-    let mut steered = Steered::default();
-    steered.add(&outcomes);
-    let mut answer = steered.document(verb);
-    answer["outcomes"] = items.iter().map(|item| item.key).zip(&outcomes).map(outcome).collect();
+    let outcomes = queue.inner().act(verb, &items, set, operation.as_deref())?;
+    let mut answer = steered(verb, &items, &outcomes);
     answer["after"] = json!(next);
     Ok(answer.to_string())
 }
@@ -192,7 +163,7 @@ pub(super) static PURGE: Question = Question {
     arguments: &[
         Field {
             meaning: "as for `find`. Without a status it means Completed, PartiallyCompleted, Cancelled and Terminated items; Failed \
-                      ones are deleted only when named",
+                      ones are deleted only where their status is named, and not for a key",
             ..FILTER.or_none()
         },
         number("max", "1 to 1000 items; 500 by default").or_none(),
@@ -200,7 +171,8 @@ pub(super) static PURGE: Question = Question {
     answer: &[&[number("purged", "how many were deleted")]],
     run: |queue, given| {
         let filter = given.filter()?.unwrap_or_default();
-        Ok(purged(queue.purge(&filter, given.count("max", MAX_ITEMS, PAGE)?)?).to_string())
+        let purged = queue.purge(&filter, given.count("max", MAX_ITEMS, PAGE)?)?;
+        Ok(json!({Verb::Purge.done(): purged}).to_string())
     },
 };
 
@@ -218,12 +190,6 @@ pub(super) static RECOVER: Question = Question {
         Ok(recovered(count.into(), passed_over(queue).ok()).to_string())
     },
 };
-
-/// The answer of `purge`.
-#[must_use]
-pub fn purged(count: u64) -> Value {
-    json!({"purged": count})
-}
 
 /// The answer of `recover`.
 #[must_use]

@@ -15,15 +15,23 @@ use std::time::Duration;
 /// Deletes up to `max` items that fit `filter`.
 pub(crate) fn purge(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, filter: &Filter, max: u32) -> Result<u64> {
     let max = check_count("the number of items to purge", max)?;
-    if let Some(state) = filter.states.iter().find(|state| !state.is_finished()) {
-        let message =
-            format!("only finished items can be purged, and {state} ones are not; cancel or terminate them first");
-        return Err(Error::new(ErrorKind::InvalidArgument, message));
-    }
+    check_states(filter)?;
     check_keys(terms, filter)?;
     let filter = filter.to_json(terms.spec.has_composite_key())?;
     let params = [Param::Text(&filter), Param::Integer(max)];
     count(&on.ask(CallKind::Purge, YieldsTo::Closing, |session| session.call(&calls.purge, &params, ReadCells::Table))?)
+}
+
+/// Refuses a purge of items that have not ended.
+pub(crate) fn check_states(filter: &Filter) -> Result<()> {
+    match filter.states.iter().find(|state| !state.is_finished()) {
+        None => Ok(()),
+        Some(state) => {
+            let message =
+                format!("only finished items can be purged, and {state} ones are not; cancel or terminate them first");
+            Err(Error::new(ErrorKind::InvalidArgument, message))
+        }
+    }
 }
 
 /// Deletes up to `max` expired items, unless another call did within the `interval`.

@@ -94,11 +94,11 @@ pub(crate) fn actions(
     Ok((0..rows.len()).map(|row| action(&rows, row)).collect())
 }
 
-/// The actions on many items that no process is at work on.
-pub(crate) fn open(on: &dyn Sessions, terms: &CallTerms) -> Result<Vec<i64>> {
+/// The actions on many items that no process is at work on, each with its verb.
+pub(crate) fn open(on: &dyn Sessions, terms: &CallTerms) -> Result<Vec<(i64, String)>> {
     let queue = stem(terms);
     let rows = ask(on, terms, CallKind::Actions, "actions_open", &[Param::Text(&queue)])?;
-    Ok((0..rows.len()).filter_map(|row| long(&rows, row, 0)).collect())
+    Ok((0..rows.len()).filter_map(|row| long(&rows, row, 0).zip(text(&rows, row, 1))).collect())
 }
 
 /// Reports that a worker is there.

@@ -1,6 +1,6 @@
 //! Actions of operators on items that no worker has to hold.
 
-use super::ItemState;
+use super::{Filter, ItemState};
 use crate::error::{Error, ErrorKind, Result};
 
 /// An action of an operator on items.
@@ -64,6 +64,16 @@ impl OperatorVerb {
         }
     }
 
+    /// The filter as this action means it, for every caller. One without states means those of [`states`](Self::states). Items that
+    /// are named by key are meant in any state, and each has its outcome; but a purge has none, and a key does not name the state.
+    #[must_use]
+    pub fn narrow(self, mut filter: Filter) -> Filter {
+        if filter.states.is_empty() && (filter.keys.is_none() || self == Self::Purge) {
+            filter.states = self.states().to_vec();
+        }
+        filter
+    }
+
     /// The states in which it is possible; items in any other stay as they are.
     #[must_use]
     pub fn takes(self, state: ItemState) -> bool {
@@ -87,5 +97,21 @@ impl std::str::FromStr for OperatorVerb {
             let words = Self::ALL.map(Self::word).join(", ");
             Error::new(ErrorKind::InvalidArgument, format!("there is no action {word:?} on items; there are {words}"))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_means_the_same_for_every_caller() {
+        for verb in OperatorVerb::ALL {
+            assert_eq!(verb.narrow(Filter::default()).states, verb.states(), "{verb:?}");
+            let named = Filter::of_states([ItemState::Processing]);
+            assert_eq!(verb.narrow(named.clone()), named, "{verb:?}");
+            let by_key = if verb == OperatorVerb::Purge { verb.states() } else { &[] };
+            assert_eq!(verb.narrow(Filter::of_keys(["a"])).states, by_key, "{verb:?}");
+        }
     }
 }

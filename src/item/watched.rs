@@ -105,6 +105,12 @@ impl Watched {
         ItemState::ALL.iter().position(|s| *s == state).is_some_and(|i| self.counts_capped[i])
     }
 
+    /// Whether there may be more workers than `workers` names: a look names at most 100.
+    #[must_use]
+    pub fn are_workers_capped(&self) -> bool {
+        self.workers.len() >= 100
+    }
+
     /// How many workers keep up, as in [`QueueStats::workers_needed`].
     fn needed(&self) -> Option<i64> {
         let stats = &self.stats;

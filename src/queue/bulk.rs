@@ -6,9 +6,7 @@ use super::inner::QueueInner;
 use super::record::KEEP_NONE;
 use crate::calls::{self, ActionStep, NewAction, Sessions};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{
-    Action, Answer, Batch, Filter, ItemRef, ItemState, OperatorAction, OperatorVerb, Outcome, Settlement,
-};
+use crate::item::{Action, Answer, Batch, Filter, ItemRef, OperatorAction, OperatorVerb, Outcome, Settlement};
 use crate::metrics::CallKind;
 use uuid::Uuid;
 
@@ -31,20 +29,10 @@ impl QueueInner {
     /// Begins an action; its number. Nothing is changed yet.
     pub(super) fn begin_action(&self, verb: OperatorVerb, filter: &Filter, expected: Option<i64>) -> Result<i64> {
         self.backend.calls(&format!("{} items", verb.word()), KEEP_NONE)?;
-        if verb == OperatorVerb::Purge
-            && let Some(state) = filter.states.iter().find(|state| !state.is_finished())
-        {
-            let message = format!("only finished items can be purged, and {state} ones are not");
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        if verb == OperatorVerb::Purge {
+            calls::check_purged_states(filter)?;
         }
-        // By key, too, only finished items; Failed ones only where they, or their keys, are named.
-        let mut filter = filter.clone();
-        if verb == OperatorVerb::Purge && filter.states.is_empty() {
-            let by_key = filter.keys.is_some();
-            let goes = |state: &ItemState| if by_key { verb.takes(*state) } else { verb.states().contains(state) };
-            filter.states = ItemState::ALL.into_iter().filter(goes).collect();
-        }
-        let filter = filter.to_json(false)?;
+        let filter = verb.narrow(filter.clone()).to_json(false)?;
         let action = NewAction {
             verb: verb.word(),
             who: &self.operator,
@@ -114,7 +102,8 @@ impl QueueInner {
 
     /// The action with this number.
     pub(super) fn action(&self, number: i64) -> Result<Option<OperatorAction>> {
-        Ok(calls::actions(self, &self.terms, true, Some(number), None, 1)?.into_iter().next())
+        let found = calls::actions(self, &self.terms, true, Some(number), None, 1)?.into_iter().next();
+        Ok(found.map(|action| OperatorAction { queue: self.terms.queue().to_owned(), ..action }))
     }
 
     /// Changes the next items of an action.
@@ -130,12 +119,12 @@ impl QueueInner {
         let (page, further) = find::look(self, &filter, action.place.as_deref(), STEP, READ)?;
         let last = page.iter().last().map(|item| item.key().to_owned());
         let place = if page.len() >= STEP as usize { last } else { further };
-        let (done, refused) = self.act(verb, &filter, &page)?;
+        let (done, refused) = self.act_on(verb, &filter, &page)?;
         Ok(Step { done, refused, place })
     }
 
     /// Performs an action on the items of a page that are as they were when it was read: how many were changed, and how many not.
-    fn act(&self, verb: OperatorVerb, filter: &Filter, page: &Batch) -> Result<(usize, usize)> {
+    fn act_on(&self, verb: OperatorVerb, filter: &Filter, page: &Batch) -> Result<(usize, usize)> {
         if page.is_empty() {
             return Ok((0, 0));
         }
@@ -148,28 +137,36 @@ impl QueueInner {
             return Ok((purged, page.len() - purged));
         }
         let items: Vec<_> = page.iter().map(ItemRef::from).collect();
-        let outcomes = self.apply(verb, &items)?;
+        let outcomes = self.apply(verb, &items, None, None)?;
         let done = outcomes.iter().filter(|outcome| outcome.answer == Answer::Ok).count();
         Ok((done, outcomes.len() - done))
     }
 
-    /// Redrives items, without a record.
-    pub(super) fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
-        let why = "they have no procedure for it, and their Modify_ restarts no finished item";
-        let own = self.backend.calls("redrive items", why)?;
-        calls::redrive(self, &self.terms, own, items, operation, |outcomes| {
-            if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
-                self.process.polls.wake();
-            }
-        })
+    /// Performs an action on items, and records it under its own word: the outcome of each. `set` has values for their columns.
+    pub(crate) fn act(
+        &self,
+        verb: OperatorVerb,
+        items: &[ItemRef<'_>],
+        set: Option<&str>,
+        operation: Option<&str>,
+    ) -> Result<Vec<Outcome>> {
+        let outcomes = self.apply(verb, items, set, operation)?;
+        self.record_items(verb.word(), items, &outcomes);
+        Ok(outcomes)
     }
 
-    /// The outcome of an action for each item.
-    pub(super) fn apply(&self, verb: OperatorVerb, items: &[ItemRef<'_>]) -> Result<Vec<Outcome>> {
+    /// The same without a record.
+    fn apply(
+        &self,
+        verb: OperatorVerb,
+        items: &[ItemRef<'_>],
+        set: Option<&str>,
+        operation: Option<&str>,
+    ) -> Result<Vec<Outcome>> {
         let settled = |action: Action, delay_ms: Option<i64>| {
             let control = items.iter().map(|item| Settlement::control(item.key, item.token, action));
-            let settlements: Vec<_> = control.map(|control| Settlement { delay_ms, ..control }).collect();
-            self.settle(&settlements, None, 0, calls::Answers::All).map(|(outcomes, _)| outcomes)
+            let settlements: Vec<_> = control.map(|control| Settlement { delay_ms, set, ..control }).collect();
+            self.settle(&settlements, operation, 0, calls::Answers::All).map(|(outcomes, _)| outcomes)
         };
         match verb {
             // Due at once, and not when its pause is over.
@@ -177,10 +174,20 @@ impl QueueInner {
             OperatorVerb::Cancel => settled(Action::Cancel, None),
             OperatorVerb::Pause => settled(Action::Pause, None),
             OperatorVerb::Resume => settled(Action::Resume, None),
-            OperatorVerb::Redrive => self.redrive(items, None),
+            OperatorVerb::Redrive => self.redrive(items, operation),
             OperatorVerb::Purge => {
                 Err(Error::new(ErrorKind::InvalidArgument, "a purge has no outcome for each item; use Queue::purge"))
             }
         }
+    }
+
+    fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
+        let why = "they have no procedure for it, and their Modify_ restarts no finished item";
+        let own = self.backend.calls("redrive items", why)?;
+        calls::redrive(self, &self.terms, own, items, operation, |outcomes| {
+            if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
+                self.process.polls.wake();
+            }
+        })
     }
 }

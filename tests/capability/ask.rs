@@ -11,6 +11,7 @@ use support::fixture::{Body, Given};
 pub const BODIES: &[(&str, Body)] = &[
     ("ask::answers_have_the_members_of_the_page", answers_have_the_members_of_the_page),
     ("ask::items_are_changed_by_key_or_by_filter", items_are_changed_by_key_or_by_filter),
+    ("ask::actions_are_recorded_under_their_own_words", actions_are_recorded_under_their_own_words),
     ("ask::queues_are_listed_as_on_the_page", queues_are_listed_as_on_the_page),
     ("ask::columns_are_edited", columns_are_edited),
     ("ask::unknown_questions_and_arguments_are_refused", unknown_questions_and_arguments_are_refused),
@@ -156,6 +157,25 @@ fn items_are_changed_by_key_or_by_filter(given: &Given) {
     let first = asked(&*queue, "redrive", &identity);
     assert_eq!((&first["redriven"], &first["after"]), (&json!(3), &Value::Null));
     assert_eq!(asked(&*queue, "redrive", &identity), first, "a repetition has the same answer");
+}
+
+fn actions_are_recorded_under_their_own_words(given: &Given) {
+    let queue = given.queue(&[]);
+    let added = queue.put("a");
+    let key = json!({"items": [{"key": added.key}]});
+    let words = ["pause", "resume", "cancel", "redrive", "retry"];
+    for what in words {
+        if what == "retry" {
+            given.meddle("Status = 'Error'", "Status = 'Pending'");
+        }
+        let answer = asked(&*queue, what, &key);
+        assert_eq!(answer["refused"], 0, "{what}: {answer}");
+    }
+    let records = readpast::Queue::open(&given.settings(&[]).config(), &given.queue).unwrap();
+    let mut found: Vec<_> =
+        records.actions(false, None, 10).unwrap().into_iter().map(|of| (of.verb, of.done)).collect();
+    found.reverse();
+    assert_eq!(found, words.map(|word| (word.to_owned(), 1)));
 }
 
 fn queues_are_listed_as_on_the_page(given: &Given) {

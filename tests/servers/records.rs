@@ -88,7 +88,7 @@ fn an_action_on_many_items_is_taken_up_by_another_process() {
         });
         let left = left.unwrap().unwrap();
         assert_eq!((left.state.as_str(), left.done, left.is_held), ("Running", 500, false));
-        assert_eq!(other.open_actions().unwrap(), [number]);
+        assert_eq!(other.open_actions().unwrap(), [(number, "cancel".to_owned())]);
         assert!(left.place.is_some());
 
         // A process that dies leaves its lease behind, until that runs out.
@@ -102,7 +102,7 @@ fn an_action_on_many_items_is_taken_up_by_another_process() {
         lease("60");
         assert_eq!((other.open_actions().unwrap(), other.run_action(number, |_| true).unwrap()), (vec![], None));
         lease("-1");
-        assert_eq!(other.open_actions().unwrap(), [number]);
+        assert_eq!(other.open_actions().unwrap(), [(number, "cancel".to_owned())]);
         let mut seen = Vec::new();
         let done = other.run_action(number, |action| {
             seen.push(action.done);
@@ -152,10 +152,31 @@ fn each_action_changes_what_matches() {
 }
 
 #[test]
+fn an_action_on_all_items_means_the_states_of_its_word() {
+    for database in Database::each() {
+        install_mail(&database);
+        let queue = open(&database, &[]);
+        let keys = enqueue(&queue, 3);
+        let act = |verb: OperatorVerb, filter: &Filter| {
+            let number = queue.begin_action(verb, filter, None).unwrap();
+            queue.run_action(number, |_| true).unwrap().unwrap().done
+        };
+        let held = queue.claim(1, Duration::ZERO).unwrap();
+        assert_eq!(act(OperatorVerb::Cancel, &Filter::default()), 2, "not the one that a worker holds");
+        let failed = held.get(0).unwrap();
+        queue.settle(&[Settlement::new(&failed, Action::Fail)], None).unwrap();
+        assert_eq!(queue.purge(&Filter::of_keys([failed.key()]), 10).unwrap(), 0, "a key does not name the state");
+        assert_eq!(act(OperatorVerb::Purge, &Filter::of_keys(keys)), 2);
+        assert_eq!(queue.stats().unwrap().count(ItemState::Failed), 1);
+        assert_eq!(act(OperatorVerb::Redrive, &Filter::of_keys([failed.key()])), 1);
+    }
+}
+
+#[test]
 fn an_action_ends_after_a_cancel_or_a_failure() {
     for database in Database::each() {
         install_mail(&database);
-        let (one, other) = (open(&database, &[]), open(&database, &[]));
+        let (one, other) = (open(&database, &[]), open(&database, &[("operator", "ann@desk")]));
         enqueue(&one, 600);
         let pending = Filter::of_states([ItemState::Pending]);
         let number = one.begin_action(OperatorVerb::Pause, &pending, None).unwrap();
@@ -166,10 +187,14 @@ fn an_action_ends_after_a_cancel_or_a_failure() {
         let ended = ended.unwrap().unwrap();
         assert_eq!((ended.state.as_str(), ended.done), ("Cancelled", 500), "what is changed stays so");
         assert!(ended.ended_at.is_some());
-        assert_eq!(other.cancel_action(number).unwrap(), None, "it has ended");
+        assert_eq!(ended.result.as_deref(), Some("ann@desk asked for a cancel"));
+        let bob = other.on_behalf_of("bob");
+        assert_eq!(bob.cancel_action(number).unwrap(), None, "it has ended");
+        assert_eq!(one.action(number).unwrap().unwrap(), ended, "a cancel too late changes nothing");
 
         let number = one.begin_action(OperatorVerb::Pause, &pending, None).unwrap();
-        assert_eq!(other.cancel_action(number).unwrap().as_deref(), Some("Cancelled"), "nobody is at work on it");
+        assert_eq!(bob.cancel_action(number).unwrap().as_deref(), Some("Cancelled"), "nobody is at work on it");
+        assert_eq!(one.action(number).unwrap().unwrap().result.as_deref(), Some("bob asked for a cancel"));
         assert_eq!(one.run_action(number, |_| true).unwrap(), None);
 
         let number = one.begin_action(OperatorVerb::Pause, &pending, None).unwrap();

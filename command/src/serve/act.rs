@@ -63,7 +63,9 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let (mut more, mut problem) = (false, None);
     let names_keys = fields.iter().any(|(name, _)| name == "key");
     // One bounded look, as the page of items takes it, whatever the size of the queue.
-    let found = filter(&fields, verb.states())
+    let found = filter(&fields)
+        // Items that were named are all shown, and the form names the states that it takes of them.
+        .map(|filter| if names_keys { filter } else { verb.narrow(filter) })
         .and_then(|filter| queue.look(&filter, None, COUNTED, app.most).map_err(|error| error_text(&error)));
     match found {
         Ok((batch, further)) => {
@@ -72,11 +74,15 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
                 let is_possible = item.state().is_some_and(|state| verb.takes(state));
                 let counts = if is_possible { &mut states } else { &mut others };
                 *counts.entry(item.state().map_or("gone", ItemState::as_str)).or_insert(0_i64) += 1;
-                if is_possible && items.len() < SHOWN {
+                if !is_possible {
+                    continue;
+                }
+                if items.len() < SHOWN {
                     items.push(line(queue.spec(), &item, &[]));
-                    if let Some(token) = ItemRef::from(item).token.filter(|_| names_keys) {
-                        seen.push((TOKEN.to_owned(), format!("{token} {}", item.key())));
-                    }
+                }
+                // Each item that was named, also those that the page only counts.
+                if let Some(token) = ItemRef::from(item).token.filter(|_| names_keys) {
+                    seen.push((TOKEN.to_owned(), format!("{token} {}", item.key())));
                 }
             }
             // Items that were not looked at may be in other states.
@@ -130,9 +136,8 @@ pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         let text = format!("This is {}: type the name of the queue.", app.environment.name().unwrap_or_default());
         return app.pages.problem(app, request, 400, "Nothing was done", &text);
     }
-    let asked = fields(request)
-        .and_then(|fields| with_keys(queue, fields))
-        .and_then(|fields| Ok((filter(&fields, verb.states())?, fields)));
+    let asked =
+        fields(request).and_then(|fields| with_keys(queue, fields)).and_then(|fields| Ok((filter(&fields)?, fields)));
     let (filter, fields) = match asked {
         Ok(asked) => asked,
         Err(why) => return app.pages.problem(app, request, 400, "Nothing was done", &why),

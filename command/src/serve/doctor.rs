@@ -4,8 +4,8 @@ use super::answer::Answer;
 use super::pages::Page;
 use super::request::Request;
 use super::{App, items};
-use crate::findings;
-use readpast::doctor::{Finding, Severity, check_queues};
+use readpast::ask;
+use readpast::doctor::{Finding, check_queues};
 use serde_json::json;
 
 /// The form that runs the checks. They ask the catalog for much: a link is not enough.
@@ -22,23 +22,16 @@ pub fn run(app: &App, request: &Request) -> Answer {
 }
 
 fn show(app: &App, request: &Request, found: readpast::Result<Option<Vec<Finding>>>) -> Answer {
-    let data = match &found {
-        Ok(None) => json!({"findings": null, "errors": 0, "warnings": 0, "fine": 0, "problem": null}),
+    let mut data = match &found {
+        // The answer of `readpast doctor`, the worst first.
         Ok(Some(found)) => {
-            let mut shown: Vec<_> = found.iter().filter(|finding| finding.severity != Severity::Ok).cloned().collect();
-            shown.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-            json!({
-                "findings": readpast::ask::findings(&shown),
-                "errors": findings::count(found, Severity::Error),
-                "warnings": findings::count(found, Severity::Warning),
-                "fine": findings::count(found, Severity::Ok),
-                "problem": null,
-            })
+            let mut found = found.clone();
+            found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+            ask::doctor(&found)
         }
-        Err(error) => {
-            json!({"findings": null, "errors": 0, "warnings": 0, "fine": 0, "problem": items::error_text(error)})
-        }
+        Ok(None) | Err(_) => json!({"findings": null, "errors": 0, "warnings": 0}),
     };
+    data["problem"] = json!(found.as_ref().err().map(items::error_text));
     let status = if found.is_err() { 502 } else { 200 };
     let page = Page::new("doctor.html", "Doctor", "Doctor", data).with("secret", json!(app.auth.secret()));
     app.pages.answer(app, request, status, page)

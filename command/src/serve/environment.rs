@@ -22,7 +22,7 @@ pub struct Environment {
 
 impl Environment {
     pub fn new(name: Option<&str>, color: Option<Color>) -> Self {
-        Self { name: name.map(str::trim).filter(|name| !name.is_empty()).map(crate::format::plain), color }
+        Self { name: name.map(str::trim).filter(|name| !name.is_empty()).map(crate::printable::printable), color }
     }
 
     pub fn name(&self) -> Option<&str> {

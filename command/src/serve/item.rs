@@ -5,7 +5,7 @@ use super::items::{error_text, outcome, text, verbs};
 use super::pages::Page;
 use super::request::Request;
 use super::{App, life};
-use crate::format::plain;
+use crate::printable::printable;
 use crate::roles;
 use crate::sampler::Sampler;
 use readpast::item::{ColumnType, utc_ms};
@@ -68,7 +68,7 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "outcome": outcome(app, request),
     });
     let items = format!("/queue/{}/items", super::encoding::encode(queue.name()));
-    let title = format!("Item {}", plain(item.key()));
+    let title = format!("Item {}", printable(item.key()));
     let page = Page::of_queue("item.html", "Items", queue, title, data).below_queue(queue).below("Items", items);
     app.pages.answer(app, request, 200, page)
 }
@@ -112,7 +112,7 @@ fn latest(spec: &QueueSpec, item: &Item<'_>, is_running: bool) -> Json {
     let took = took.and_then(|(started, ended)| Some((utc_ms(ended)? - utc_ms(started)?).max(0)));
     let shown = |role| of(role).filter(|_| !is_running).and_then(|outcome| text(Some(Value::Text(&outcome)), LONG));
     json!({
-        "number": item.attempt(), "worker": of("owner").map(|owner| plain(&owner)), "started": started, "ended": ended,
+        "number": item.attempt(), "worker": of("owner").map(|owner| printable(&owner)), "started": started, "ended": ended,
         "took_ms": took, "outcome": item.state().map_or("", ItemState::as_str), "running": is_running, "step": null,
         "response": shown("response"), "error": shown("error"),
     })

@@ -6,7 +6,8 @@ use super::pages::Page;
 use super::request::Request;
 use super::right::Right;
 use super::{App, search};
-use crate::format::{self, plain};
+use crate::format;
+use crate::printable::printable;
 use crate::roles;
 use crate::sampler::Sampler;
 use readpast::OperatorVerb as Verb;
@@ -55,7 +56,7 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Ok(fields) => (fields, None),
         Err(why) => (fields, Some(why)),
     };
-    let found = mistyped.or(misnamed).map_or_else(|| search::filter(&fields, &[]), Err).and_then(|filter| {
+    let found = mistyped.or(misnamed).map_or_else(|| search::filter(&fields), Err).and_then(|filter| {
         queue.look(&filter, request.one("after"), PAGE, app.most).map_err(|error| error_text(&error))
     });
     let columns: Vec<_> = shown_columns(app, queue).take(COLUMNS).map(str::to_owned).collect();
@@ -139,7 +140,7 @@ pub fn outcome(app: &App, request: &Request) -> Option<String> {
 /// A value as text, cut where it is long; `None` where there is none.
 pub fn text(value: Option<Value<'_>>, most: usize) -> Option<String> {
     let whole = format::value(value, most)?;
-    let mut shown: String = plain(&whole.chars().take(most).collect::<String>());
+    let mut shown: String = printable(&whole.chars().take(most).collect::<String>());
     if whole.chars().nth(most).is_some() {
         shown.push('…');
     }

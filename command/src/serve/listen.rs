@@ -32,9 +32,9 @@ const MOST_CALLS: usize = 8;
 const MOST_WAITING: usize = 64;
 /// Answers from memory at a time.
 const MOST_READS: usize = 2;
-/// The longest request line with its headers, and the longest form.
+/// The longest request line with its headers, and the longest form: it brings each key that fits an address with its token.
 const MOST_HEAD: usize = 32 * 1024;
-const MOST_FORM: usize = 64 * 1024;
+const MOST_FORM: usize = 128 * 1024;
 /// How long a client may take for its headers or its form.
 const SLOWEST: Duration = Duration::from_secs(10);
 /// How long a connection may last, whatever it does: a browser that listens to events comes again by itself.

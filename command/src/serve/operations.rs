@@ -20,27 +20,40 @@ use std::time::SystemTime;
 
 /// Operations on a page.
 const PAGE: u32 = 50;
+/// Looks at so many operations for a page.
+const LOOKS: usize = 10;
 /// Characters of a filter in the list.
 const SHORT: usize = 120;
 
 /// The newest operations of all queues that this server shows, or of one.
 pub fn list(app: &App, request: &Request) -> Answer {
+    match request.one("queue") {
+        // The same answer as at any other address of a queue.
+        Some(name) => {
+            super::routes::with(app, request, name, |app, sampler, request| show(app, Some(sampler), request))
+        }
+        None => show(app, None, request),
+    }
+}
+
+fn show(app: &App, chosen: Option<&Sampler>, request: &Request) -> Answer {
     let queues = app.queues.all();
-    let named = request.one("queue").map(|name| app.queues.find(name));
     let below = request.one("below").and_then(|number| number.parse().ok());
-    let found = match &named {
-        Some(Some(sampler)) => sampler.queue.actions(false, below, PAGE),
+    let found = match chosen {
+        Some(sampler) => page(below, |_| true, |below| sampler.queue.actions(false, below, PAGE)),
         // Any queue with procedures of ours leads to the records of the schema.
-        _ => queues
+        None => queues
             .iter()
             .find(|sampler| !matches!(sampler.queue.spec().storage, Storage::Procedures(_)))
-            .map_or(Ok(Vec::new()), |sampler| sampler.queue.actions(true, below, PAGE)),
+            .map_or(Ok((Vec::new(), None)), |sampler| {
+                page(below, |queue| app.queues.shows(queue), |below| sampler.queue.actions(true, below, PAGE))
+            }),
     };
     let (mut actions, mut next, mut problem) = (Vec::new(), None, None);
     match found {
-        Ok(found) => {
-            next = found.last().map(|action| action.number).filter(|_| found.len() >= PAGE as usize);
-            actions.extend(found.iter().filter(|action| app.queues.shows(&action.queue)).map(document));
+        Ok((found, further)) => {
+            actions.extend(found.iter().map(document));
+            next = further;
         }
         Err(error) => problem = Some(error_text(&error)),
     }
@@ -51,22 +64,47 @@ pub fn list(app: &App, request: &Request) -> Answer {
     app.pages.answer(app, request, 200, Page::new("operations.html", "Operations", "Operations", data))
 }
 
+/// Up to a page of the operations whose queue is shown, and the number below which to go on. Others do not shorten it, as far as some
+/// looks find enough.
+fn page(
+    mut below: Option<i64>,
+    shows: impl Fn(&str) -> bool,
+    look: impl Fn(Option<i64>) -> readpast::Result<Vec<OperatorAction>>,
+) -> readpast::Result<(Vec<OperatorAction>, Option<i64>)> {
+    let mut shown = Vec::new();
+    for _ in 0..LOOKS {
+        let found = look(below)?;
+        let is_last = found.len() < PAGE as usize;
+        for action in found {
+            below = Some(action.number);
+            if shows(&action.queue) {
+                shown.push(action);
+            }
+            if shown.len() >= PAGE as usize {
+                return Ok((shown, below));
+            }
+        }
+        if is_last {
+            return Ok((shown, None));
+        }
+    }
+    Ok((shown, below))
+}
+
 /// One operation.
 pub fn one(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     match find(app, sampler, request) {
         Err(answer) => answer,
         Ok(action) => {
             let title = format!("Operation {}", action.number);
-            let page = Page::of_queue(
-                "operation.html",
-                "Operations",
-                &sampler.queue,
-                title,
-                json!({"operation": document(&action)}),
-            )
-            .below_queue(&sampler.queue)
-            .below("Operations", format!("/operations?queue={}", encode(sampler.queue.name())))
-            .with("secret", json!(app.auth.secret()));
+            let mut document = document(&action);
+            // The list has the beginning.
+            document["filter_text"] = json!(action.filter);
+            let page =
+                Page::of_queue("operation.html", "Operations", &sampler.queue, title, json!({"operation": document}))
+                    .below_queue(&sampler.queue)
+                    .below("Operations", format!("/operations?queue={}", encode(sampler.queue.name())))
+                    .with("secret", json!(app.auth.secret()));
             app.pages.answer(app, request, 200, page)
         }
     }
@@ -84,7 +122,7 @@ pub fn cancel(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Ok(action) => action,
         Err(answer) => return answer,
     };
-    let (queue, number) = (&sampler.queue, action.number);
+    let (queue, number) = (sampler.queue.on_behalf_of(&request.who), action.number);
     if let Err(error) = queue.cancel_action(number) {
         return app.pages.problem(app, request, 502, "Nothing was done", &error_text(&error));
     }

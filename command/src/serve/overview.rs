@@ -4,7 +4,7 @@ use super::answer::Answer;
 use super::pages::Page;
 use super::request::Request;
 use super::{App, day, forecast};
-use crate::concerns::{self, Concern, Kind, status};
+use crate::concerns::{self, Concern, Kind};
 use crate::sampler::{History, Sampler};
 use readpast::ItemState;
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ fn totals(queues: &[(History, Arc<Sampler>)]) -> Value {
         "failed": sum(|watched| watched.stats.count(ItemState::Failed)),
         "failed_capped": any(|watched| watched.is_capped(ItemState::Failed)),
         "active_workers": workers.len(),
-        "active_workers_capped": any(|watched| watched.workers.len() >= 100),
+        "active_workers_capped": any(readpast::Watched::are_workers_capped),
     })
 }
 
@@ -64,14 +64,11 @@ fn totals(queues: &[(History, Arc<Sampler>)]) -> Value {
 pub fn line(sampler: &Sampler, history: &History) -> Value {
     let concerns = of(history);
     let trend = crate::sampler::trend(&history.samples).zip(history.samples.last());
-    json!({
-        "queue": sampler.queue.name(),
-        "status": status(&concerns),
-        "concerns": concerns.iter().map(document).collect::<Vec<_>>(),
-        "trouble": history.trouble,
-        "figures": history.samples.last().map(|sample| readpast::ask::watched(&sample.watched)),
-        "drain": trend.map(|(trend, sample)| forecast::trend(&trend, &sample.watched)["drain"].clone()),
-    })
+    let latest = history.samples.last().map(|sample| &sample.watched);
+    let mut line = concerns::document(sampler.queue.name(), &concerns, history.trouble.as_deref(), latest);
+    line["concerns"] = concerns.iter().map(document).collect();
+    line["drain"] = json!(trend.map(|(trend, sample)| forecast::trend(&trend, &sample.watched)["drain"].clone()));
+    line
 }
 
 /// Why a queue needs attention, by its samples.

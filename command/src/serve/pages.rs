@@ -8,6 +8,7 @@ use super::times;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::format;
+use crate::printable::printable;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use readpast::Queue;
 use readpast::item::{utc_ms, utc_text};
@@ -106,7 +107,7 @@ impl Pages {
         // A name that is misspelt is an error, and not an empty place.
         pages.set_undefined_behavior(UndefinedBehavior::Strict);
         pages.add_filter("urlencode", |text: String| encode(&text));
-        pages.add_filter("plain", |text: String| format::plain(&text));
+        pages.add_filter("plain", |text: String| printable(&text));
         pages.add_filter("count", |value: Option<i64>, capped: Option<bool>| {
             value.map_or_else(|| "–".to_owned(), |value| format::count(value, capped.unwrap_or(false)))
         });

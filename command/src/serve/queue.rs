@@ -4,11 +4,11 @@ use super::answer::Answer;
 use super::pages::Page;
 use super::request::Request;
 use super::{App, chart, day, forecast, overview};
+use crate::format;
 use crate::sampler::{self, Sample, Sampler};
-use crate::{concerns, format};
+use readpast::ItemState;
 use readpast::description::Storage;
 use readpast::item::{span_text, utc_text};
-use readpast::{ItemState, ask};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -21,21 +21,20 @@ pub fn all(app: &App, request: &Request) -> Answer {
 pub fn one(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let history = sampler.history();
     let latest = history.samples.last();
-    let found = overview::of(&history);
     let trend = sampler::trend(&history.samples).zip(latest);
     let points = day::points([history.day.as_slice()]);
-    let data = json!({
-        "own": matches!(sampler.queue.spec().storage, Storage::Own),
-        "status": concerns::status(&found),
-        "concerns": found.iter().map(overview::document).collect::<Vec<_>>(),
-        "trouble": history.trouble,
-        "figures": latest.map(|sample| ask::watched(&sample.watched)),
-        "trend": trend.map(|(trend, sample)| forecast::trend(&trend, &sample.watched)),
-        "at": latest.map(|sample| utc_text(sample.at)),
-        "took_ms": latest.map(|sample| i64::try_from(sample.took.as_millis()).unwrap_or(i64::MAX)),
-        "day": if request.wants_json() { day::series(&points) } else { Vec::new() },
-        "history": if request.wants_json() { forecast::series(&history.samples) } else { Vec::new() },
-    });
+    let mut data = overview::line(sampler, &history);
+    data["own"] = json!(matches!(sampler.queue.spec().storage, Storage::Own));
+    data["trend"] = json!(trend.map(|(trend, sample)| forecast::trend(&trend, &sample.watched)));
+    data["at"] = json!(latest.map(|sample| utc_text(sample.at)));
+    data["took_ms"] = json!(latest.map(|sample| i64::try_from(sample.took.as_millis()).unwrap_or(i64::MAX)));
+    let (day, course) = if request.wants_json() {
+        (day::series(&points), forecast::series(&history.samples))
+    } else {
+        (Vec::new(), Vec::new())
+    };
+    data["day"] = json!(day);
+    data["history"] = json!(course);
     let page = Page::of_queue("queue.html", "Queues", &sampler.queue, sampler.queue.name(), data)
         .with("charts", json!(charts(app, &history.samples)))
         .with("day_charts", json!(day::charts(&points)));

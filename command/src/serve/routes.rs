@@ -58,7 +58,8 @@ pub fn route(app: &App, request: &Request) -> Answer {
     }
 }
 
-fn with(app: &App, request: &Request, name: &str, answer: fn(&App, &Sampler, &Request) -> Answer) -> Answer {
+/// The answer about a queue, or that there is none of this name.
+pub fn with(app: &App, request: &Request, name: &str, answer: fn(&App, &Sampler, &Request) -> Answer) -> Answer {
     match app.queues.find(name) {
         Some(sampler) => answer(app, &sampler, request),
         None => {

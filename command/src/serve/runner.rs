@@ -4,9 +4,9 @@
 use super::App;
 use crate::output::note;
 use crate::signals::Stop;
-use readpast::{OperatorAction, Queue};
+use readpast::{OperatorAction, OperatorVerb, Queue};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,6 @@ const MOST: usize = 4;
 pub struct Runner {
     stop: Stop,
     state: Arc<Mutex<State>>,
-    /// Held while a request begins an action that it does itself: a look must not take it up.
-    begins: RwLock<()>,
 }
 
 #[derive(Default)]
@@ -32,44 +30,34 @@ struct State {
 
 impl Runner {
     pub fn new(stop: Stop) -> Self {
-        Self { stop, state: Arc::default(), begins: RwLock::default() }
+        Self { stop, state: Arc::default() }
     }
 
-    /// Begins an action, and does it here and now, for a caller that waits for it.
-    pub fn run(
-        &self,
-        queue: &Queue,
-        begin: impl FnOnce() -> readpast::Result<i64>,
-    ) -> readpast::Result<(i64, Option<OperatorAction>)> {
-        let _begins = self.begins.read().unwrap_or_else(PoisonError::into_inner);
-        let number = begin()?;
-        Ok((number, run(&self.stop, queue, number)?))
+    /// Does an action here and now, for a caller that has just begun it and waits.
+    pub fn run(&self, queue: &Queue, number: i64) -> readpast::Result<Option<OperatorAction>> {
+        match AtWork::on(&self.state, queue, number, usize::MAX) {
+            Some(_at_work) => run(&self.stop, queue, number),
+            None => Ok(None),
+        }
     }
 
     /// Does an action on a thread of its own.
     pub fn start(&self, queue: &Queue, number: i64) {
-        let name = (queue.name().to_owned(), number);
-        let mut state = lock(&self.state);
-        if state.running.len() >= MOST || !state.running.insert(name.clone()) {
-            // The next look finds it.
-            return;
-        }
-        drop(state);
-        let (stop, queue, shared) = (self.stop.clone(), queue.clone(), Arc::clone(&self.state));
-        let gone = name.clone();
+        // The next look finds it where too many are at work.
+        let Some(at_work) = AtWork::on(&self.state, queue, number, MOST) else { return };
+        let (stop, queue, name) = (self.stop.clone(), queue.clone(), queue.name().to_owned());
         let work = move || {
+            let _at_work = at_work;
             if let Err(error) = run(&stop, &queue, number) {
                 note(&format!("operation {number} of {}: {error}", queue.name()));
             }
-            lock(&shared).running.remove(&name);
         };
         if let Err(error) = thread::Builder::new().name("operation".to_owned()).spawn(work) {
-            note(&format!("operation {number} of {} has no thread: {error}", gone.0));
-            lock(&self.state).running.remove(&gone);
+            note(&format!("operation {number} of {name} has no thread: {error}"));
         }
     }
 
-    /// Takes up what nobody is at work on, now and then.
+    /// Takes up what nobody is at work on, now and then; a purge only where this server purges.
     pub fn look(&self, app: &App) {
         {
             let mut state = lock(&self.state);
@@ -78,11 +66,12 @@ impl Runner {
             }
             state.looked = Some(Instant::now());
         }
-        let Ok(_nothing_begins) = self.begins.try_write() else { return };
         for sampler in app.queues.all() {
             // A queue without records, or a login that may not read them, has none to take up.
-            for number in sampler.queue.open_actions().unwrap_or_default() {
-                self.start(&sampler.queue, number);
+            for (number, verb) in sampler.queue.open_actions().unwrap_or_default() {
+                if app.purges || verb != OperatorVerb::Purge.word() {
+                    self.start(&sampler.queue, number);
+                }
             }
         }
     }
@@ -93,6 +82,28 @@ impl Runner {
         while !lock(&self.state).running.is_empty() && Instant::now() < until {
             thread::sleep(Duration::from_millis(20));
         }
+    }
+}
+
+/// An action that this process is at work on, until it is dropped.
+struct AtWork {
+    state: Arc<Mutex<State>>,
+    name: (String, i64),
+}
+
+impl AtWork {
+    /// `None`: this process is at work on it already, or on so many others.
+    fn on(state: &Arc<Mutex<State>>, queue: &Queue, number: i64, most: usize) -> Option<Self> {
+        let name = (queue.name().to_owned(), number);
+        let mut open = lock(state);
+        let is_free = open.running.len() < most && open.running.insert(name.clone());
+        is_free.then(|| Self { state: Arc::clone(state), name })
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        lock(&self.state).running.remove(&self.name);
     }
 }
 

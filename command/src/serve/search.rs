@@ -42,8 +42,8 @@ pub fn query(fields: &Fields) -> String {
     fields.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect::<Vec<_>>().join("&")
 }
 
-/// The filter; without states and keys `states` are meant.
-pub fn filter(fields: &Fields, states: &[ItemState]) -> Result<Filter, String> {
+/// The filter.
+pub fn filter(fields: &Fields) -> Result<Filter, String> {
     let mut filter = Filter::default();
     for (name, value) in fields {
         match name.as_str() {
@@ -61,9 +61,6 @@ pub fn filter(fields: &Fields, states: &[ItemState]) -> Result<Filter, String> {
             }
             _ => {}
         }
-    }
-    if filter.states.is_empty() && filter.keys.is_none() {
-        filter.states = states.to_vec();
     }
     Ok(filter)
 }
@@ -171,18 +168,16 @@ mod tests {
     #[test]
     fn a_filter_is_read_from_its_fields() {
         let fields = given(&[("status", "Failed"), ("status", "error"), ("error", "a&b"), ("type", "x")]);
-        let found = filter(&fields, &[ItemState::Pending]).unwrap();
+        let found = filter(&fields).unwrap();
         assert_eq!(found.states, [ItemState::Failed, ItemState::Error]);
         assert_eq!(
             (found.error.as_deref(), found.types.as_slice(), found.keys.as_ref()),
             (Some("a&b"), &["x".to_owned()][..], None)
         );
         assert_eq!(query(&fields), "status=Failed&status=error&error=a%26b&type=x");
-        assert_eq!(filter(&given(&[("key", "k")]), &[ItemState::Pending]).unwrap().states, []);
-        assert_eq!(filter(&vec![], &[ItemState::Pending]).unwrap().states, [ItemState::Pending]);
-        assert_eq!(filter(&given(&[("longer", "2m")]), &[]).unwrap().longer_ms, Some(120_000));
+        assert_eq!(filter(&given(&[("longer", "2m")])).unwrap().longer_ms, Some(120_000));
         for wrong in [&[("status", "Nope")], &[("older", "soon")], &[("longer", "x")]] {
-            assert!(filter(&given(wrong), &[]).is_err(), "{wrong:?}");
+            assert!(filter(&given(wrong)).is_err(), "{wrong:?}");
         }
     }
 

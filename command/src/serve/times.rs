@@ -1,11 +1,11 @@
 //! Times as a page shows them: how far from now, and exactly.
 
-use crate::format::plain;
+use crate::printable::printable;
 use readpast::item::utc_ms;
 
 /// A UTC time to the second: `2026-11-21 08:30:00 UTC`.
 pub fn exact(utc: &str) -> String {
-    format!("{} UTC", plain(utc.get(..19).unwrap_or(utc)).replace('T', " "))
+    format!("{} UTC", printable(utc.get(..19).unwrap_or(utc)).replace('T', " "))
 }
 
 /// How far a time is from now, in its largest unit: a page that stands for some seconds stays right.
@@ -24,7 +24,7 @@ pub fn relative(ms_ago: i64) -> String {
 
 /// How far a UTC time is from another; the text itself where it is no time.
 pub fn since(utc: &str, now_ms: i64) -> String {
-    utc_ms(utc).map_or_else(|| plain(utc), |ms| relative(now_ms - ms))
+    utc_ms(utc).map_or_else(|| printable(utc), |ms| relative(now_ms - ms))
 }
 
 #[cfg(test)]

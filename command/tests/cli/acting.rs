@@ -1,7 +1,7 @@
 //! `serve` acts on what its user saw: those items, in that state, and on no others; and says only what it did.
 
 use crate::http::{Served, encoded};
-use crate::shell::Shell;
+use crate::shell::{Shell, key, mixed, until};
 use support::scratch::all;
 
 /// The hidden fields of the only form of a page, as a browser sends them.
@@ -13,12 +13,6 @@ fn form(page: &str) -> String {
         format!("{name}={}", encoded(&value))
     });
     fields.collect::<Vec<_>>().join("&")
-}
-
-fn key(shell: &Shell, n: usize) -> String {
-    shell.look(&format!(
-        "SELECT to_char(enqueued_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || '0' FROM readpast.mail WHERE \"N\" = {n}"
-    ))
 }
 
 /// Sends the form, and reads the page that it leads to.
@@ -44,6 +38,25 @@ fn an_item_that_was_claimed_after_the_preview_is_left_alone() {
     done(&served, &many, &["cancelled: 2"]);
     assert_eq!((shell.count("Processing"), shell.count("Cancelled")), ("1".to_owned(), "2".to_owned()));
     queue.settle(&all(&claimed, readpast::Action::Complete), None).unwrap();
+}
+
+/// The page shows some of them, and its form holds all to what they were.
+#[test]
+fn an_item_that_the_preview_only_counted_is_held_to_its_token() {
+    let shell = Shell::new();
+    shell.fill(60);
+    let fails = || shell.ok(&shell.script(&["--until-empty", "--batch", "60"], "exit 65"));
+    fails();
+    let served = Served::start(&shell, &["--allow-actions"]).ready();
+    let keys: Vec<_> = (1..=60).map(|n| key(&shell, n)).collect();
+    let named: String = keys.iter().map(|key| format!("&key={}", encoded(key))).collect();
+    let preview = served.get(&format!("/queue/Mail/act?verb=redrive{named}"));
+    preview.shows(&["changes <b>60</b> items"]);
+    let sixtieth = keys.iter().max().unwrap();
+    shell.ok(&["redrive", "Mail", "--key", sixtieth]);
+    fails();
+    done(&served, &form(&preview.body), &["redriven: 59, left unchanged: 1"]);
+    assert_eq!(shell.count("Failed"), "1");
 }
 
 /// Its state is the same again, but it has failed with another error since.
@@ -120,6 +133,20 @@ fn the_doctor_is_asked_by_a_form_and_about_the_queues_that_are_shown() {
     let every = Served::start(&shell, &[]);
     let form = self::form(&every.get("/doctor").body);
     every.submit("/doctor", &form).shows(&["watch_hidden"]);
+    // Machines get the answer of the command.
+    let origin = format!("http://{}", every.address);
+    let asked = every.post("/doctor", &[("Origin", &origin), ("Accept", "application/json")], &form);
+    let mut found: serde_json::Value = serde_json::from_str(&asked.body).unwrap();
+    let mut own = shell.run(&["doctor", "--json"]).json().remove(0);
+    let is_about_time = |finding: &serde_json::Value| finding["check"] == "clock";
+    for document in [&mut found, &mut own] {
+        let findings = document["findings"].as_array_mut().unwrap();
+        findings.retain(|finding| !is_about_time(finding));
+        findings.sort_by_key(ToString::to_string);
+    }
+    for member in ["findings", "errors", "warnings"] {
+        assert_eq!(found[member], own[member], "{member}");
+    }
 }
 
 /// A deletion takes no tokens, and is held to them all the same.
@@ -150,4 +177,89 @@ fn an_action_on_chosen_items_is_recorded_with_its_user() {
     assert_eq!((&action["verb"], &action["done"], &action["state"]), (&"pause".into(), &1.into(), &"Done".into()));
     assert_eq!(action["filter"]["keys"][0], key(&shell, 1));
     assert!(action["who"].as_str().unwrap().contains("127.0.0.1"), "{action}");
+}
+
+/// The preview counts within one look; what is meant is done all the same.
+#[test]
+fn a_preview_counts_so_many_items_and_says_that_there_may_be_more() {
+    let shell = Shell::new();
+    shell.fill(250);
+    let served = Served::start(&shell, &["--most", "100", "--allow-actions"]).ready();
+    let last = key(&shell, 250);
+    let preview = served.get("/queue/Mail/act?verb=cancel");
+    preview.shows(&["at least <b>100</b> items", "Cancel all that match"]);
+    let secret = preview.body.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    served
+        .get(&format!("/queue/Mail/act?verb=cancel&key={}", encoded(&last)))
+        .shows(&["changes <b>1</b> item ", "Cancel 1 item<"]);
+    let done = served.submit("/queue/Mail/act", &format!("verb=cancel&secret={secret}"));
+    let location = done.header("location").unwrap_or_default();
+    assert!(location.starts_with("/queue/Mail/operation?number="), "{done:?}");
+    until("all are cancelled", || served.get(location).body.contains("<dd>Done</dd>"));
+    assert_eq!(shell.count("Cancelled"), "250");
+}
+
+#[test]
+fn actions_are_shown_first_and_then_done() {
+    let shell = mixed();
+    let served = Served::start(&shell, &["--allow-actions"]).ready();
+    let states = || shell.look("SELECT string_agg(status::text, ' ' ORDER BY \"N\") FROM readpast.mail");
+    let before = states();
+    assert_eq!(before, "Failed Failed Error Completed Completed Pending");
+    let preview = served.get("/queue/Mail/act?verb=redrive&error=boom");
+    preview.shows(&["<b>2</b> items", "2 Failed", &key(&shell, 1), "Redrive 2 items"]);
+    assert_eq!(states(), before, "nothing is done by looking");
+    let secret = preview.body.split("name=\"secret\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let form = |verb: &str, more: &str| format!("verb={verb}&secret={secret}{more}");
+
+    // The item's page offers the actions that its state allows, and no other.
+    let done = encoded(&key(&shell, 4));
+    let item = served.get(&format!("/queue/Mail/item?key={done}"));
+    assert!(!item.body.contains("/act?"), "nothing can be done to what is Completed: {}", item.body);
+    let refused = served.get(&format!("/queue/Mail/act?verb=cancel&key={done}"));
+    refused.shows(&["None of the items that match", "They are 1 Completed, and stay as they are"]);
+    assert!(!refused.body.contains("<form"), "{}", refused.body);
+    served
+        .get("/queue/Mail/act?verb=cancel&status=Completed&status=Pending")
+        .shows(&["<b>1</b> item ", "These stay as they are: 2 Completed"]);
+    let waiting = served.get(&format!("/queue/Mail/item?key={}", encoded(&key(&shell, 3))));
+    let offered =
+        ["retry", "redrive", "cancel", "pause", "resume"].map(|verb| waiting.body.contains(&format!("verb={verb}&")));
+    assert_eq!(offered, [true, true, true, true, false]);
+
+    // From elsewhere, without the secret, by another way.
+    let here = format!("http://{}", served.address);
+    for (headers, body) in [
+        (&[][..], form("redrive", "")),
+        (&[("Origin", "http://evil.example")], form("redrive", "")),
+        (&[("Origin", "null")], form("redrive", "")),
+        (&[("Sec-Fetch-Site", "cross-site")], form("redrive", "")),
+        (&[("Origin", &*here)], "verb=redrive&secret=x".to_owned()),
+        (&[("Origin", &*here)], "verb=redrive".to_owned()),
+    ] {
+        assert_eq!(served.post("/queue/Mail/act", headers, &body).status, 403, "{headers:?} {body}");
+    }
+    assert_eq!(served.submit("/queue/Mail/act", &form("drop", "")).status, 400);
+    assert_eq!(served.get(&format!("/queue/Mail/act?{}", form("redrive", ""))).status, 200, "is the preview again");
+    assert_eq!(served.submit("/queue/Mail", &form("redrive", "")).status, 405);
+    assert_eq!(states(), before);
+
+    let done = served.submit("/queue/Mail/act", &form("redrive", "&error=boom"));
+    let location = done.header("location").unwrap();
+    assert!(done.status == 303 && location.starts_with("/queue/Mail/items?error=boom&did="), "{done:?}");
+    served.get(location).shows(&["redriven: 2"]);
+    assert_eq!(states(), "Pending Pending Error Completed Completed Pending");
+    for (verb, more, after) in [
+        ("pause", format!("&key={}", encoded(&key(&shell, 1))), "Paused Pending Error Completed Completed Pending"),
+        ("resume", String::new(), "Pending Pending Error Completed Completed Pending"),
+        ("retry", String::new(), "Pending Pending Pending Completed Completed Pending"),
+        ("cancel", "&status=Pending".to_owned(), "Cancelled Cancelled Cancelled Completed Completed Cancelled"),
+    ] {
+        assert_eq!(served.submit("/queue/Mail/act", &form(verb, &more)).status, 303, "{verb}");
+        assert_eq!(states(), after, "{verb}");
+    }
+    // Nothing of an address can begin a header.
+    let key = encoded("2000-01-01T00:00:00\r\nX-Evil: 1");
+    let reply = served.submit("/queue/Mail/act", &form("pause", &format!("&key={key}")));
+    assert!(reply.header("x-evil").is_none(), "{reply:?}");
 }

@@ -1,6 +1,6 @@
 //! Short numbers of items whose keys are times: shown, and taken for the key.
 
-use crate::shell::Shell;
+use crate::shell::{Shell, key};
 
 /// Items 1 to 12 an hour ago within one hundredth of a second, item 13 in the next one, and item 14 a day before.
 fn burst() -> Shell {
@@ -11,12 +11,6 @@ fn burst() -> Shell {
              + CASE \"N\" WHEN 13 THEN interval '550 ms' WHEN 14 THEN interval '-23 h' ELSE interval '540 ms' + \"N\" * interval '1 us' END",
     );
     shell
-}
-
-fn key(shell: &Shell, n: usize) -> String {
-    shell.look(&format!(
-        "SELECT to_char(enqueued_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || '0' FROM readpast.mail WHERE \"N\" = {n}"
-    ))
 }
 
 /// So many digits of the key from the day on.

@@ -1,6 +1,6 @@
 //! `stats`, `show`, `retry`, `cancel`, `pause`, `resume`, `redrive` and `purge`.
 
-use crate::shell::{Shell, next_line, until, with};
+use crate::shell::{Shell, key, next_line, until, with};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -16,12 +16,6 @@ fn mixed() -> Shell {
 
 fn states(shell: &Shell) -> String {
     shell.look("SELECT string_agg(status::text, ' ' ORDER BY \"N\") FROM readpast.mail")
-}
-
-fn key(shell: &Shell, n: usize) -> String {
-    shell.look(&format!(
-        "SELECT to_char(enqueued_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || '0' FROM readpast.mail WHERE \"N\" = {n}"
-    ))
 }
 
 #[test]
@@ -162,7 +156,7 @@ fn long_calls_show_how_far_they_are() {
     shell.fill(50);
     for (arguments, end) in [
         (&["cancel", "Mail", "--all"][..], "cancelled: 50"),
-        (&["purge", "Mail", "--all", "--dry-run"], "would be purged: 50"),
+        (&["purge", "Mail", "--all", "--dry-run"], "would be purged: 50 (50 Cancelled)"),
         (&["purge", "Mail", "--all"], "purged: 50"),
     ] {
         let done = shell.on_terminal(arguments);
@@ -388,6 +382,50 @@ fn items_are_steered_by_filter_with_a_dry_run_first() {
     named.says(1, &[&key(&shell, 3), "Completed"]);
 }
 
+/// The caller named items, so each that stays as it is has a line, and the exit status says so.
+#[test]
+fn a_named_item_that_is_not_there_is_reported() {
+    let shell = mixed();
+    let (gone, waiting) = ("2000-01-01T00:00:00.0000000", key(&shell, 4));
+    let done = shell.run(&["cancel", "Mail", "--key", gone, "--key", &waiting]);
+    done.says(1, &[gone, "no such item"]);
+    assert_eq!(done.out, "cancelled: 1, left unchanged: 1\n");
+    let done = &shell.run(&["pause", "Mail", "--key", gone, "--json"]).json()[0];
+    assert_eq!((&done["paused"], &done["refused"]), (&0.into(), &1.into()));
+    assert_eq!(done["outcomes"][0]["answer"], "NOT_FOUND");
+    // Other options leave some of the named ones out.
+    let done =
+        shell.run(&["redrive", "Mail", "--key", gone, "--key", &waiting, "--key", &key(&shell, 1), "--type", "Email"]);
+    done.says(1, &[&format!("{waiting} was left unchanged: it is Cancelled, which is not meant"), "no such item"]);
+    assert_eq!(done.out, "redriven: 1, left unchanged: 2\n");
+    // Neither is unfinished or Failed work deleted by its key.
+    let done = shell.run(&["purge", "Mail", "--key", gone, "--key", &key(&shell, 1), "--key", &waiting]);
+    done.says(
+        1,
+        &[&format!("{} was left unchanged: it is Pending, which is not meant", key(&shell, 1)), "no such item"],
+    );
+    assert_eq!(done.out, "purged: 1, left unchanged: 2\n");
+}
+
+/// An answer has the same members, whoever asks.
+#[test]
+fn an_action_has_one_document() {
+    let shell = mixed();
+    let queue = readpast::Queue::open(&shell.db.config(&[]), "Mail").unwrap();
+    let item = key(&shell, 4);
+    let asked = queue.ask("pause", Some(&format!(r#"{{"items": [{{"key": "{item}"}}]}}"#))).unwrap();
+    let mut asked: serde_json::Value = serde_json::from_str(&asked).unwrap();
+    shell.ok(&["resume", "Mail", "--key", &item]);
+    let mut done = shell.run(&["pause", "Mail", "--key", &item, "--json"]).json().remove(0);
+    for document in [&mut asked, &mut done] {
+        assert!(document["outcomes"][0]["token"].take().is_string(), "{document}");
+    }
+    assert_eq!(done, asked);
+    let many = shell.run(&["resume", "Mail", "--all", "--json"]).json().remove(0);
+    assert_eq!((&many["resumed"], &many["refused"]), (&1.into(), &0.into()));
+    assert!(many["operation"].is_i64(), "{many}");
+}
+
 #[test]
 fn purging_is_bounded_and_takes_finished_items_only() {
     let shell = Shell::new();
@@ -395,7 +433,7 @@ fn purging_is_bounded_and_takes_finished_items_only() {
     shell.ok(&shell.script(&["--until-empty", "--batch", "25"], "[ $READPAST_COL_N -ne 25 ] || exit 65"));
     shell.ok(&["enqueue", "Mail", "Recipient=a"]);
     assert_eq!(shell.ok(&["purge", "Mail", "--older-than", "1h"]), "purged: 0\n");
-    assert_eq!(shell.ok(&["purge", "Mail", "--all", "--dry-run"]), "would be purged: 24\n");
+    assert_eq!(shell.ok(&["purge", "Mail", "--all", "--dry-run"]), "would be purged: 24 (24 Completed)\n");
     assert_eq!(shell.ok(&["purge", "Mail", "--all"]), "purged: 24\n");
     assert_eq!(
         shell.look("SELECT string_agg(status::text, ' ' ORDER BY status::text) FROM readpast.mail"),

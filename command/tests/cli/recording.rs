@@ -98,6 +98,9 @@ fn an_operation_on_many_goes_on_behind_its_page_and_can_be_cancelled() {
     let page = page.unwrap();
     until("it has ended", || json(&served, &page)["operation"]["open"] == false);
     let ended = json(&served, &page)["operation"].clone();
+    let who = ended["result"].as_str().unwrap();
+    assert!(who.starts_with("127.0.0.1") && who.ends_with("asked for a cancel"), "{who}");
+    served.get(&page).shows(&["asked for a cancel"]);
     assert_eq!((&ended["state"], &ended["done"]), (&"Cancelled".into(), &1000.into()), "after its present step");
     assert_eq!(shell.count("Cancelled"), "1000");
     assert_eq!(served.get("/queue/Mail/operation?number=999").status, 404);
@@ -114,6 +117,85 @@ fn an_operation_on_many_goes_on_behind_its_page_and_can_be_cancelled() {
     assert_eq!(shell.count("Cancelled"), "1000", "nothing had that error");
     assert_eq!(served.submit("/queue/Mail/act", &purge.replace("&error=nothing", "")).status, 303);
     until("they are gone", || shell.count("Cancelled") == "0");
+}
+
+/// Others began them: a server that lets nobody purge purges for nobody.
+#[test]
+fn a_server_without_leave_to_purge_takes_up_no_purge() {
+    let shell = Shell::new();
+    shell.fill(1200);
+    shell.ok(&["cancel", "Mail", "--type", "Nothing"]);
+    let queue = readpast::Queue::open(&shell.db.config(&[]), "Mail").unwrap();
+    let of = |state| readpast::Filter::of_states([state]);
+    let purge = queue.begin_action(readpast::OperatorVerb::Purge, &of(readpast::ItemState::Cancelled), None).unwrap();
+    let cancel = queue.begin_action(readpast::OperatorVerb::Cancel, &of(readpast::ItemState::Pending), None).unwrap();
+    shell.db.run("UPDATE readpast.queue_action SET lease_until = clock_timestamp() WHERE ended_at IS NULL");
+    let state = |number: i64| queue.action(number).unwrap().unwrap().state;
+    let careful = Served::start(&shell, &["--allow-actions"]).ready();
+    until("the cancel is done", || state(cancel) == "Done");
+    let untouched = format!(
+        "SELECT COUNT(*) FROM readpast.queue_action WHERE action_id = {purge} AND owner IS NULL AND ended_at IS NULL"
+    );
+    assert_eq!(shell.look(&untouched), "1");
+    let _purging = Served::start(&shell, &["--allow-actions", "--allow-purge"]).ready();
+    until("the purge is done", || state(purge) == "Done");
+    drop(careful);
+}
+
+#[test]
+fn the_list_of_operations_is_of_the_queues_that_are_shown() {
+    let shell = Shell::new();
+    shell.write("other.json", r#"{"queue": "Other"}"#);
+    shell.ok(&["install", "other.json"]);
+    let long = "x".repeat(300);
+    shell.ok(&["cancel", "Mail", "--error", &long]);
+    // More than a page of another queue's, and later.
+    let other = readpast::Queue::open(&shell.db.config(&[]), "Other").unwrap();
+    let filter = readpast::Filter::default();
+    for _ in 0..60 {
+        other.begin_action(readpast::OperatorVerb::Cancel, &filter, None).unwrap();
+    }
+    let served = Served::start(&shell, &["--queue", "Mail"]).ready();
+    for path in ["/operations", "/operations?queue=Mail"] {
+        let shown = json(&served, path);
+        let [one] = shown["operations"].as_array().unwrap().as_slice() else { panic!("{path}: {shown}") };
+        assert_eq!((&one["queue"], &one["filter"]["error"]), (&"Mail".into(), &long.as_str().into()));
+    }
+    // The list has the beginning of a filter, and its own page all of it.
+    let number = json(&served, "/operations")["operations"][0]["number"].to_string();
+    assert!(!served.get("/operations").body.contains(&long));
+    served.get(&format!("/queue/Mail/operation?number={number}")).shows(&[&long]);
+    for unknown in ["Other", "Nope"] {
+        assert_eq!(served.get(&format!("/operations?queue={unknown}")).status, 404, "{unknown}");
+    }
+    let all = Served::start(&shell, &[]).ready();
+    let first = json(&all, "/operations");
+    assert_eq!(first["operations"].as_array().unwrap().len(), 50);
+    let rest = json(&all, &format!("/operations?below={}", first["next"]));
+    assert_eq!((rest["operations"].as_array().unwrap().len(), &rest["next"]), (11, &serde_json::Value::Null));
+}
+
+/// What was known stays, and the log says once what is missing.
+#[test]
+fn records_that_cannot_be_read_are_reported() {
+    let shell = Shell::new();
+    let _worker = shell.start(&["work", "Mail", "--set", HOLDS, "--", "true"]);
+    let served = Served::start(&shell, &[]).ready();
+    let is_shown = || json(&served, "/workers")["workers"][0]["state"] == "Idle";
+    until("the idle worker is there", is_shown);
+    shell.db.run("ALTER TABLE readpast.queue_worker RENAME TO queue_worker_of_before");
+    shell.db.run(
+        "CREATE VIEW readpast.queue_worker AS SELECT queue, worker, host, process / 0 AS process, version, started_at, seen_at
+        FROM readpast.queue_worker_of_before",
+    );
+    let reports = || Served::log(&shell).matches("the workers cannot be read of Mail: ").count();
+    until("the loss is reported", || reports() > 0);
+    assert!(is_shown(), "the last ones that were read");
+    shell.db.run("DROP VIEW readpast.queue_worker");
+    shell.db.run("ALTER TABLE readpast.queue_worker_of_before RENAME TO queue_worker");
+    shell.db.run("UPDATE readpast.queue_worker SET host = 'elsewhere'");
+    until("the registry is read again", || json(&served, "/workers")["workers"][0]["host"] == "elsewhere");
+    assert_eq!(reports(), 1);
 }
 
 #[test]

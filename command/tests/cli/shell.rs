@@ -327,3 +327,20 @@ fn password() -> String {
 pub fn with(shell: &Shell, changes: &[(&str, &str)]) -> String {
     changed(&shell.db.connection(), changes)
 }
+
+/// Two items Failed, one in Error, two Completed, one Pending.
+pub fn mixed() -> Shell {
+    let shell = Shell::new();
+    shell.fill(5);
+    let script = "case $READPAST_COL_N in 1|2) echo 'boom 100%' >&2; exit 65;; 3) echo bang >&2; exit 1;; esac";
+    shell.ok(&shell.script(&["--until-empty", "--retry-delay", "1h"], script));
+    shell.ok(&["enqueue", "Mail", "Recipient=r6", "N=6"]);
+    shell
+}
+
+/// The key of the item with this number.
+pub fn key(shell: &Shell, n: usize) -> String {
+    shell.look(&format!(
+        "SELECT to_char(enqueued_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || '0' FROM readpast.mail WHERE \"N\" = {n}"
+    ))
+}

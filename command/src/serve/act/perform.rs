@@ -59,6 +59,7 @@ impl<'a> Shown<'a> {
 pub fn perform(app: &App, queue: &Queue, verb: Verb, mut filter: Filter, shown: &Shown<'_>) -> Result<Ended, String> {
     let chosen = filter.keys.clone();
     shown.narrow(&mut filter);
+    let filter = verb.narrow(filter);
     match chosen {
         Some(keys) => by_key(app, queue, verb, &filter, shown).map(|ended| match ended {
             Ended::Now(done, _) => {
@@ -83,9 +84,8 @@ fn by_key(app: &App, queue: &Queue, verb: Verb, filter: &Filter, shown: &Shown<'
         let is_same = |item: &Item<'_>| shown.item(*item) == ItemRef::from(*item);
         let keys: Vec<_> = page.iter().filter(is_same).map(|item| item.key().to_owned()).collect();
         let expected = count(keys.len());
-        return at_once(app, queue, || {
-            queue.begin_action(verb, &Filter { keys: Some(keys), ..filter.clone() }, Some(expected))
-        });
+        let filter = Filter { keys: Some(keys), ..filter.clone() };
+        return at_once(app, queue, queue.begin_action(verb, &filter, Some(expected)).map_err(why)?);
     }
     let items: Vec<_> = page.iter().map(|item| shown.item(item)).collect();
     let outcomes = queue.act(verb, &items).map_err(why)?;
@@ -97,19 +97,17 @@ fn by_filter(app: &App, queue: &Queue, verb: Verb, filter: &Filter) -> Result<En
     let (batch, further) = queue.look(filter, None, COUNTED, app.most).map_err(why)?;
     let possible = batch.iter().filter(|item| item.state().is_some_and(|state| verb.takes(state))).count();
     let is_whole = further.is_none() && batch.len() < COUNTED as usize;
-    let begin = || queue.begin_action(verb, filter, is_whole.then(|| count(possible)));
+    let number = queue.begin_action(verb, filter, is_whole.then(|| count(possible))).map_err(why)?;
     if is_whole && batch.len() <= SMALL {
-        return at_once(app, queue, begin);
+        return at_once(app, queue, number);
     }
-    let number = begin().map_err(why)?;
     app.runner.start(queue, number);
     Ok(Ended::Later(number))
 }
 
-/// Begins a recorded action, and does it while the browser waits.
-fn at_once(app: &App, queue: &Queue, begin: impl FnOnce() -> readpast::Result<i64>) -> Result<Ended, String> {
-    let (number, ended) = app.runner.run(queue, begin).map_err(why)?;
-    match ended {
+/// Does a recorded action while the browser waits.
+fn at_once(app: &App, queue: &Queue, number: i64) -> Result<Ended, String> {
+    match app.runner.run(queue, number).map_err(why)? {
         Some(action) if action.state == "Done" => Ok(Ended::Now(action.done, action.refused)),
         Some(action) if action.state == "Failed" => Err(action.result.unwrap_or_default()),
         _ => Ok(Ended::Later(number)),

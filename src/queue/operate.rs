@@ -1,0 +1,206 @@
+//! The calls of an operator, and the records that the database keeps of them, of workers and of each minute.
+
+use super::handle::Queue;
+use super::inner::QueueInner;
+use super::record::KEEP_NONE;
+use crate::calls::{self, ActionStep, QueueSetting, check_count};
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::error::Result;
+use crate::ident::QueueName;
+#[cfg(doc)]
+use crate::item::Answer;
+use crate::item::{
+    Filter, ItemRef, Minute, OperatorAction, OperatorVerb, Outcome, RegisteredWorker, Schedule, ScheduleChange, Watched,
+};
+use crate::metrics::CallKind;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Why hand-written procedures have no settings here.
+const READ_THEIR_OWN: &str = "they read their own";
+
+impl Queue {
+    /// Another handle, as of [`share`](Self::share), whose redrives, purges, cancels and the like are recorded as those of `who`, in
+    /// place of the setting `operator`.
+    #[must_use]
+    pub fn on_behalf_of(&self, who: &str) -> Self {
+        Self(Arc::new(QueueInner { operator: who.into(), ..self.0.share(self.0.attached.clone()) }))
+    }
+
+    /// Makes items that ended, or that wait, due as if they were new: Failed, Cancelled, Terminated, PartiallyCompleted, Error
+    /// and Paused become Pending, due now, with all their attempts. Each item has its own outcome, in the same order. Response,
+    /// error and step stay. [`Answer::Duplicate`]: the same work is in the queue again, unfinished.
+    ///
+    /// `operation` is as for [`Queue::settle`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutcomeUnknown`] as for [`Queue::settle`].
+    pub fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {
+        self.0.act(OperatorVerb::Redrive, items, None, operation)
+    }
+
+    /// Deletes up to `max` finished items that fit `filter`, and returns how many there were: call it again until there are none.
+    /// A filter without states means Completed, PartiallyCompleted, Cancelled and Terminated; Failed items go only when the
+    /// filter names the state, whatever keys it has. The call skips items that another transaction holds at this moment.
+    ///
+    /// When the connection breaks, the call is repeated and counts only the items that the repetition deleted.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when the filter names a state that is not final.
+    pub fn purge(&self, filter: &Filter, max: u32) -> Result<u64> {
+        let own = self.0.backend.calls("purge items", "they have no procedure for it")?;
+        let filter = OperatorVerb::Purge.narrow(filter.clone());
+        let purged = calls::purge(&*self.0, &self.0.terms, own, &filter, max)?;
+        self.0.record("purge", &filter.to_json(false)?, (usize::try_from(purged).unwrap_or(usize::MAX), 0));
+        Ok(purged)
+    }
+
+    /// The schedules of the queue, the next to fire first, each with its next five times.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] when the description has no `schedule`, and those of a call.
+    pub fn schedules(&self) -> Result<Vec<Schedule>> {
+        self.0.schedules()
+    }
+
+    /// Makes a schedule, or changes it; whether it is new. A time that is planned stays, unless rule or zone change or the schedule
+    /// was off. Workers of other processes know it within 15 seconds. An install leaves it, unless the description has one of its name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] names the mistake: a rule, a zone, an item that does not fit the queue.
+    pub fn set_schedule(&self, name: &str, change: &ScheduleChange) -> Result<bool> {
+        self.0.set_schedule(name, change)
+    }
+
+    /// Removes a schedule; whether it was there. One of the description comes again with the next install.
+    pub fn remove_schedule(&self, name: &str) -> Result<bool> {
+        self.0.remove_schedule(name)
+    }
+
+    /// Puts the item of a schedule in now, on or off; the planned time stays. The answer, `FIRED`, `SKIPPED` or `DUPLICATE`, and the
+    /// item's key.
+    pub fn run_schedule(&self, name: &str) -> Result<(String, Option<String>)> {
+        self.0.run_schedule(name)
+    }
+
+    /// The queue's values in the table AppSettings, or in the description where the table has none. Procedures read them at each
+    /// call. The login needs SELECT on the table.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for a queue behind hand-written procedures, and those of a call.
+    pub fn settings(&self) -> Result<Vec<QueueSetting>> {
+        let own = self.0.backend.calls("show its settings", READ_THEIR_OWN)?;
+        calls::settings(&*self.0, &self.0.terms, own)
+    }
+
+    /// Sets `maxAttempts` (1 or more) or `leaseMs` (10 to 86,400,000) in the table AppSettings; `None` returns to the
+    /// description's value. It holds for all processes, from their next call on: a claimed item keeps its lease. The login needs
+    /// SELECT, INSERT and UPDATE on the table, which no role of a queue has.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for another name or number, and as [`Queue::settings`].
+    pub fn set_setting(&self, name: &str, value: Option<i32>) -> Result<()> {
+        let own = self.0.backend.calls("set its settings", READ_THEIR_OWN)?;
+        calls::set_setting(&*self.0, &self.0.terms, own, name, value)?;
+        self.0.record("set", &serde_json::json!({name: value}).to_string(), (1, 0));
+        Ok(())
+    }
+
+    /// Performs an action on items, and records it: the outcome of each, in the same order. An item that has another token by now is
+    /// left alone.
+    ///
+    /// # Errors
+    /// Those of the call; [`ErrorKind::InvalidArgument`] for a purge, which has no outcome for each item.
+    pub fn act(&self, verb: OperatorVerb, items: &[ItemRef<'_>]) -> Result<Vec<Outcome>> {
+        self.0.act(verb, items, None, None)
+    }
+
+    /// Begins an action on all items that match, and returns its number. Nothing is changed yet: [`run_action`](Self::run_action)
+    /// does it, here or in another process. `expected` is how many there are, if somebody has counted them. In a queue of
+    /// readpast's own only items are meant that have not changed since. A filter without states means those of
+    /// [`OperatorVerb::narrow`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::PermissionDenied`] when the login may not redrive items; [`ErrorKind::InvalidArgument`] for a purge of a state that
+    /// is not final.
+    pub fn begin_action(&self, verb: OperatorVerb, filter: &Filter, expected: Option<i64>) -> Result<i64> {
+        self.0.begin_action(verb, filter, expected)
+    }
+
+    /// Does the action with this number from where it is, some hundred items in each commit, and returns it as it is at the end.
+    /// `go_on` sees it before each step; when it returns `false`, or the handle is interrupted, another process can take the action
+    /// up. `None`: the action has ended, or another process is at work on it. When this process dies, the action can be taken up a
+    /// minute later; of what it had done last at most one step is not counted.
+    ///
+    /// # Errors
+    /// Those of the calls. The action stays as it is after one that may pass, and has failed after any other.
+    pub fn run_action(
+        &self,
+        number: i64,
+        mut go_on: impl FnMut(&OperatorAction) -> bool,
+    ) -> Result<Option<OperatorAction>> {
+        self.0.run_action(number, &mut go_on)
+    }
+
+    /// Asks for the end of an action on many items: the process at work ends it after its present step. Items that are changed stay
+    /// so. Returns its new state, Cancelling or Cancelled; `None` when it has ended. The action's result names who called this.
+    pub fn cancel_action(&self, number: i64) -> Result<Option<String>> {
+        self.0.backend.calls("cancel an action", KEEP_NONE)?;
+        let asked = format!("{} asked for a cancel", self.0.operator);
+        let cancel = ActionStep { result: Some(&asked), ..ActionStep::default() };
+        self.0.once(CallKind::Actions, |session| calls::step(session, &self.0.terms, number, &cancel))
+    }
+
+    /// The actions on many items of this queue that have not ended and on which no process is at work: the number of each, and its
+    /// verb.
+    pub fn open_actions(&self) -> Result<Vec<(i64, String)>> {
+        self.0.backend.calls("list actions", KEEP_NONE)?;
+        calls::open_actions(&*self.0, &self.0.terms)
+    }
+
+    /// The action of this queue with this number.
+    pub fn action(&self, number: i64) -> Result<Option<OperatorAction>> {
+        self.0.backend.calls("list actions", KEEP_NONE)?;
+        self.0.action(number)
+    }
+
+    /// The newest actions of operators, at most `max` of them, those below the number `below` if it is given. Of this queue, or of
+    /// `all` in the schema.
+    pub fn actions(&self, all: bool, below: Option<i64>, max: u32) -> Result<Vec<OperatorAction>> {
+        self.0.backend.calls("list actions", KEEP_NONE)?;
+        let max = check_count("the number of actions", max)?;
+        let mut actions = calls::actions(&*self.0, &self.0.terms, !all, None, below, max)?;
+        let names =
+            if all { self.installed()?.into_iter().map(|of| of.queue).collect() } else { vec![self.name().to_owned()] };
+        for action in &mut actions {
+            let is_it = |name: &&String| {
+                QueueName::new(name).is_ok_and(|of| self.0.terms.dialect.queue_stem(&of) == action.queue)
+            };
+            if let Some(name) = names.iter().find(is_it) {
+                action.queue.clone_from(name);
+            }
+        }
+        Ok(actions)
+    }
+
+    /// The workers that have reported within a week, idle ones too, those that did so last first: at most 1,000. Each reports every 30
+    /// seconds.
+    pub fn workers(&self) -> Result<Vec<RegisteredWorker>> {
+        self.0.backend.calls("list workers", KEEP_NONE)?;
+        calls::workers(&*self.0, &self.0.terms)
+    }
+
+    /// The figures of each minute after `since`, the oldest first; the database keeps those of a day. A minute in which no worker and
+    /// no `readpast serve` took any is not there.
+    pub fn minutes(&self, since: SystemTime) -> Result<Vec<Minute>> {
+        self.0.backend.calls("list figures", KEEP_NONE)?;
+        calls::minutes(&*self.0, &self.0.terms, since)
+    }
+
+    /// Keeps figures as those of this minute, unless another process has: whether it did. For a program that looks at the queue
+    /// anyhow; workers do it by themselves.
+    pub fn keep_minute(&self, watched: &Watched) -> Result<bool> {
+        self.0.keep_minute(|| Ok(watched.clone()))
+    }
+}
