@@ -407,7 +407,7 @@ fn a_named_item_that_is_not_there_is_reported() {
     assert_eq!(done.out, "purged: 1, left unchanged: 2\n");
 }
 
-/// An answer has the same members, whoever asks.
+/// An answer to any caller has the same members.
 #[test]
 fn an_action_has_one_document() {
     let shell = mixed();

@@ -175,7 +175,7 @@ fn the_list_of_operations_is_of_the_queues_that_are_shown() {
     assert_eq!((rest["operations"].as_array().unwrap().len(), &rest["next"]), (11, &serde_json::Value::Null));
 }
 
-/// What was known stays, and the log says once what is missing.
+/// Known workers stay, and the log says once what is missing.
 #[test]
 fn records_that_cannot_be_read_are_reported() {
     let shell = Shell::new();
