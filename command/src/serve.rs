@@ -79,10 +79,10 @@ pub struct Args {
     /// The header in which that proxy says what the user may: read, operate or purge; without it a user only reads
     #[arg(long, value_name = "HEADER", requires = "trust_header")]
     right_header: Option<String>,
-    /// Lets viewers redrive, retry, cancel, pause and resume items, as far as this command's login may, and goes on with operations whose process has gone
+    /// Lets viewers redrive, retry, cancel, pause and resume items, as far as this command's login may, and goes on with operations whose process has gone, but for purges
     #[arg(long)]
     allow_actions: bool,
-    /// Lets viewers delete ended items, too
+    /// Lets viewers delete ended items, too, and goes on with such operations
     #[arg(long, requires = "allow_actions")]
     allow_purge: bool,
     /// The name of the environment in the head of each page. If it begins with the word `production`, `prod` or `live`, an action needs the queue's name typed
