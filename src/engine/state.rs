@@ -1,5 +1,7 @@
 //! The state of a worker, and its changes at each event. Plain data: it locks nothing, calls nothing, and asks no clock.
 
+mod quarantine;
+
 use super::action::FetcherAction;
 use super::begin::Begin;
 use super::figures::{Durations, WorkerFigures};
@@ -59,25 +61,6 @@ enum Ending {
     WhenEmpty,
     /// The queue was empty: expired items are deleted before the next look, so that none is left.
     Cleaning,
-}
-
-/// Items of dead workers, which may have killed them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quarantine {
-    /// None is in flight.
-    None,
-    /// One waits until all others in flight are begun or settled.
-    Draining,
-    /// One is begun, and counts as dangerous until then.
-    Proving(Instant),
-}
-
-impl Quarantine {
-    /// A claim counts as an attempt: a quarantined item that ends the process would cost an attempt of each item claimed
-    /// meanwhile, again and again.
-    pub(super) fn bars_claims(self) -> bool {
-        self != Self::None
-    }
 }
 
 /// The state of deleting expired items.
@@ -201,39 +184,6 @@ impl EngineState {
         self.in_flight.is_empty() && self.claiming == 0
     }
 
-    pub(super) fn quarantine(&self, now: Instant) -> Quarantine {
-        match self.in_flight.unproven_until(self.proof()) {
-            Some(at) if at > now => Quarantine::Proving(at),
-            _ if self.in_flight.quarantined_waits() => Quarantine::Draining,
-            _ => Quarantine::None,
-        }
-    }
-
-    /// When the quarantine of claims and takers ends by time.
-    pub(super) fn quarantine_ends(&self, now: Instant) -> Option<Instant> {
-        let proven = match self.quarantine(now) {
-            Quarantine::Proving(at) => Some(at),
-            _ => None,
-        };
-        let cautious = self.cautious_until.filter(|until| *until > now && self.claiming > 0);
-        proven.into_iter().chain(cautious).min()
-    }
-
-    /// How long a quarantined item runs before the next may begin.
-    fn proof(&self) -> Duration {
-        self.lease / 3
-    }
-
-    /// Whether only one fetcher may claim at a time. Two could bring a quarantined item each, and a released one loses its mark
-    /// without having begun. A dead worker's items come back together, and a new worker does not know how many follow.
-    pub(super) fn is_cautious(&self, now: Instant) -> bool {
-        self.tallies.claimed == 0 || self.cautious_until.is_some_and(|until| until > now)
-    }
-
-    fn may_begin_quarantined(&self, now: Instant) -> bool {
-        self.claiming == 0 && self.in_flight.may_begin_quarantined(self.proof(), now)
-    }
-
     pub(super) fn has_something_to_take(&self, now: Instant) -> bool {
         self.in_flight.is_ready() || self.may_begin_quarantined(now)
     }
@@ -241,10 +191,6 @@ impl EngineState {
     /// When an item has waited for a handler too long. A quarantined one may wait until another has proven harmless.
     pub(super) fn overdue_at(&self) -> Option<Instant> {
         self.in_flight.overdue_at(self.prefetch.hold(), self.quarantine_hold())
-    }
-
-    fn quarantine_hold(&self) -> Duration {
-        self.prefetch.hold().max(self.proof() * 2)
     }
 
     /// How many items to claim ahead of the handlers' requests.
