@@ -253,7 +253,7 @@ impl Engine {
         let mut state = self.0.0.change();
         let is_lost = outcome.as_ref().is_ok_and(|outcome| outcome.answer != Answer::Ok);
         let lost = is_lost.then(|| state.in_flight.lose_taken(&claim, asked)).flatten();
-        state.in_flight.stepped(&claim, token);
+        state.stepped(&claim, token);
         drop(state);
         self.0.0.lost(lost.as_slice());
         Ok(outcome?.answer)

@@ -386,6 +386,12 @@ impl EngineState {
         true
     }
 
+    /// Ends the recording of a step, with the token that it has set.
+    pub(super) fn stepped(&mut self, claim: &ClaimName, token: Option<String>) {
+        self.in_flight.stepped(claim, token);
+        self.rest();
+    }
+
     /// Releases abandoned items.
     pub(super) fn give_back_abandoned(&mut self) {
         self.in_flight.give_back_abandoned();
