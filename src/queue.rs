@@ -41,7 +41,7 @@ pub(crate) use inner::QueueInner;
 use std::{
     fmt,
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 pub(crate) use undeliverable::{reason as reason_of_undeliverable, settlement as end_of_undeliverable};
 
@@ -489,6 +489,7 @@ impl Queue {
         }
         self.0.interrupt.close();
         self.0.renewer.close();
+        self.0.served.iter().for_each(|served| served.leave(Instant::now()));
         self.0.process.polls.wake();
         self.0.pool.close(patience)
     }

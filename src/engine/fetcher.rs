@@ -11,6 +11,7 @@ use crate::calls::MAX_ITEMS;
 use crate::error::ErrorKind;
 use crate::item::Batch;
 use crate::shared::SEEN_EVERY;
+use crate::sync::MutexGuard;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -59,6 +60,11 @@ fn next(shared: &EngineShared) -> Option<FetcherWork> {
             Decision::Sleep(until) => {
                 // A quarantined item may have proven harmless, which frees the takers.
                 shared.wake_takers(&state, now);
+                let polls = &shared.queue.inner().process.polls;
+                if polls.lacks_poller() {
+                    MutexGuard::unlocked(&mut state, || polls.start_poller());
+                    continue;
+                }
                 // An idle worker is still there.
                 let until = until.map_or(now + SEEN_EVERY, |until| until.min(now + SEEN_EVERY));
                 state.fetchers.fall_asleep(Some(until));
