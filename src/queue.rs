@@ -9,6 +9,7 @@ mod enqueue;
 mod find;
 mod inner;
 mod number;
+mod one_try;
 mod pacing;
 mod record;
 mod settle;

@@ -10,7 +10,6 @@ use super::state::{FetcherWork, Phase};
 use crate::calls::MAX_ITEMS;
 use crate::error::ErrorKind;
 use crate::item::Batch;
-use crate::shared::SEEN_EVERY;
 use crate::sync::MutexGuard;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -27,7 +26,7 @@ pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
             match work {
                 FetcherWork::Claim { room, makes_sure } => claim(shared, room, makes_sure),
                 FetcherWork::Settle { ended, room } => settle(shared, &ended, room),
-                FetcherWork::Clean => clean(shared),
+                FetcherWork::Clean { must } => clean(shared, must),
             }
         }
     }));
@@ -42,9 +41,6 @@ pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
 /// Waits for something to do. `None`: the worker has ended.
 fn next(shared: &EngineShared) -> Option<FetcherWork> {
     loop {
-        if !shared.is_stopping() {
-            shared.queue.inner().report_idle_worker();
-        }
         let mut state = shared.state.lock();
         let now = Instant::now();
         match decide(&state, shared, now) {
@@ -60,27 +56,36 @@ fn next(shared: &EngineShared) -> Option<FetcherWork> {
             Decision::Sleep(until) => {
                 // A quarantined item may have proven harmless, which frees the takers.
                 shared.wake_takers(&state, now);
-                let polls = &shared.queue.inner().process.polls;
-                if polls.lacks_poller() {
-                    MutexGuard::unlocked(&mut state, || polls.start_poller());
+                let queue = shared.queue.inner();
+                // An idle worker is still there.
+                let report_at = queue.report_due().filter(|_| state.phase < Phase::Stopping);
+                if report_at.is_some_and(|at| at <= now) || queue.process.polls.lacks_poller() {
+                    MutexGuard::unlocked(&mut state, || {
+                        queue.report_idle_worker();
+                        queue.process.polls.start_poller();
+                    });
                     continue;
                 }
-                // An idle worker is still there.
-                let until = until.map_or(now + SEEN_EVERY, |until| until.min(now + SEEN_EVERY));
-                state.fetchers.fall_asleep(Some(until));
-                let _ = shared.fetchers.wait_until(&mut state, until);
-                state.fetchers.wake_up(Some(until));
+                let until = until.into_iter().chain(report_at).min();
+                state.fetchers.fall_asleep(until);
+                match until {
+                    Some(until) => drop(shared.fetchers.wait_until(&mut state, until)),
+                    None => shared.fetchers.wait(&mut state),
+                }
+                state.fetchers.wake_up(until);
             }
         }
     }
 }
 
-/// All workers of the process on this queue share the turns. If another has taken this one meanwhile, the fetcher decides anew.
+/// All workers of the process on this queue share the turns to look. If another has taken this one meanwhile, the fetcher decides anew.
 fn is_its_turn(shared: &EngineShared, action: FetcherAction) -> bool {
     match action {
         FetcherAction::Claim { .. } => shared.queue.inner().turn(),
-        FetcherAction::Clean { must } => shared.queue.inner().turn_to_clean(must),
-        FetcherAction::GiveBack | FetcherAction::Settle { .. } | FetcherAction::MakeSure { .. } => true,
+        FetcherAction::GiveBack
+        | FetcherAction::Settle { .. }
+        | FetcherAction::MakeSure { .. }
+        | FetcherAction::Clean { .. } => true,
     }
 }
 
@@ -115,9 +120,9 @@ fn claim(shared: &EngineShared, room: usize, makes_sure: bool) {
     }
 }
 
-/// Deletes some expired items.
-fn clean(shared: &EngineShared) {
-    let result = shared.queue.inner().clean();
+/// Deletes some expired items, and keeps figures, unless another worker of the process has just begun to.
+fn clean(shared: &EngineShared, must: bool) {
+    let result = shared.queue.inner().clean(must);
     shared.change().cleaned();
     if let Err(error) = result {
         shared.trouble("delete expired items", &error);

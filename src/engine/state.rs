@@ -63,7 +63,7 @@ enum Ending {
     Cleaning,
 }
 
-/// The state of deleting expired items.
+/// The state of deleting expired items and keeping figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum CleanerState {
     #[default]
@@ -154,7 +154,7 @@ impl Fetchers {
 pub(super) enum FetcherWork {
     Settle { ended: Arc<Vec<EndedItem>>, room: usize },
     Claim { room: usize, makes_sure: bool },
-    Clean,
+    Clean { must: bool },
 }
 
 impl EngineState {
@@ -271,9 +271,9 @@ impl EngineState {
                 self.in_flight.give_back_overdue(self.prefetch.hold(), self.quarantine_hold(), now);
                 return None;
             }
-            FetcherAction::Clean { .. } => {
+            FetcherAction::Clean { must } => {
                 self.cleaner = CleanerState::Runs { worked: false };
-                return Some(FetcherWork::Clean);
+                return Some(FetcherWork::Clean { must });
             }
             FetcherAction::Settle { room } | FetcherAction::Claim { room } | FetcherAction::MakeSure { room } => {
                 self.claiming += room;

@@ -21,7 +21,7 @@ use crate::sync::Mutex;
 use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One handle's own part; it shares the rest with the handles that were shared from it.
 pub(crate) struct QueueInner {
@@ -60,6 +60,7 @@ pub(crate) struct QueueShared {
     pub(crate) pacing: Pacing,
     /// The turns of this handle's worker to report that it is there.
     pub(crate) seen: Regularly,
+    pub(super) opened: Instant,
     /// The look at many queues of the schema.
     due: Arc<str>,
     doorbell: Option<Doorbell>,
@@ -124,6 +125,7 @@ impl QueueInner {
             renewer: Arc::default(),
             pacing: Pacing::new(config),
             seen: Regularly::after(SEEN_EVERY),
+            opened: Instant::now(),
             terms: CallTerms::new(config, schema, spec, dialect, run_at)?,
         };
         let shared = Arc::new(shared);

@@ -171,7 +171,7 @@ impl Model {
                     self.fetchers[fetcher] = match work {
                         FetcherWork::Settle { ended, room } => Fetcher::Settles { ended, room },
                         FetcherWork::Claim { room, .. } => Fetcher::Claims { room },
-                        FetcherWork::Clean => Fetcher::Cleans,
+                        FetcherWork::Clean { .. } => Fetcher::Cleans,
                     };
                     self.wake_fetchers();
                     return;
