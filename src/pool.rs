@@ -134,8 +134,8 @@ impl Pool {
         self.lend(taken, Use::Calls, worn).map(Some)
     }
 
-    /// [`Pool::acquire`] for the renewal of leases, of which a pool has one at a time: it waits behind no other call. A call on it waits
-    /// `limit` for its answer at most.
+    /// [`Pool::acquire`] for the renewal of leases, and for their return by a worker that was given up, of which a pool has one at a
+    /// time: it waits behind no other call. A call on it waits `limit` for its answer at most.
     pub(crate) fn acquire_to_renew(&self, limit: Duration) -> Result<Pooled<'_>> {
         self.unless_forked()?;
         let deadline = Instant::now() + limit;

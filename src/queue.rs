@@ -39,6 +39,7 @@ use crate::metrics::CallKind;
 use crate::session::Attached;
 use crate::shared::Renews;
 pub(crate) use inner::QueueInner;
+pub(crate) use one_try::OneTry;
 use std::{
     fmt,
     sync::Arc,

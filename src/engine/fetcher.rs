@@ -13,10 +13,14 @@ use crate::item::Batch;
 use crate::sync::MutexGuard;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The pause after a failed look at the queue.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long the last try of a worker that was given up may take.
+const LAST_TRY: Duration = Duration::from_secs(5);
 
 /// Runs until the worker has stopped and nothing is left to settle. The figures list the worker as long as a fetcher holds
 /// `listed`.
@@ -143,25 +147,24 @@ fn deliver(shared: &EngineShared, batch: Batch, room: usize) {
     }
 }
 
-/// Settles what is left of a worker that was given up: it has no fetchers any more.
+/// Settles what is left of a worker that a close gave up: no fetcher will. It tries once, and not for long: the program is about to
+/// end. After an observer's panic the leases run out.
 pub(super) fn settle_left(shared: &EngineShared) {
-    loop {
-        let mut state = shared.change();
-        if state.phase != Phase::GivenUp {
-            return;
-        }
-        let ended = state.in_flight.take_ended(MAX_ITEMS as usize, Instant::now());
-        drop(state);
-        if ended.is_empty() {
-            return;
-        }
-        settle(shared, &ended, 0);
+    let mut state = shared.change();
+    if state.phase != Phase::GivenUp || shared.has_panicked.load(Ordering::Relaxed) {
+        return;
+    }
+    let ended = state.in_flight.take_ended(usize::MAX, Instant::now());
+    drop(state);
+    if !ended.is_empty() {
+        let settled = settling::settle(shared, &ended, 0, Some(Instant::now() + LAST_TRY));
+        shared.change().settled(&ended, &settled.outcomes, settled.again);
     }
 }
 
 /// Settles, and claims in the same call.
 fn settle(shared: &EngineShared, all: &Arc<Vec<EndedItem>>, room: usize) {
-    let settled = settling::settle(shared, all, u32::try_from(room).unwrap_or(MAX_ITEMS));
+    let settled = settling::settle(shared, all, u32::try_from(room).unwrap_or(MAX_ITEMS), None);
     shared.report_set_aside();
     deliver(shared, settled.batch, room);
     shared.change().settled(all, &settled.outcomes, settled.again);

@@ -93,7 +93,7 @@ impl QueueInner {
 
     fn keep(&self, look: impl FnOnce() -> Result<Watched>) -> Result<bool> {
         let keep = |watched: Option<&Watched>| {
-            OneTry(self).ask(CallKind::Minutes, YieldsTo::Interrupts, |session| {
+            OneTry::new(self).ask(CallKind::Minutes, YieldsTo::Interrupts, |session| {
                 calls::keep_minute(session, &self.terms, watched)
             })
         };
@@ -117,7 +117,7 @@ impl QueueInner {
         if self.minute_due().is_none_or(|at| at > Instant::now()) || self.called_off().is_some() {
             return Ok(());
         }
-        self.keep_minute(|| self.backend.watch(&OneTry(self), &self.terms, LOOK)).map(drop)
+        self.keep_minute(|| self.backend.watch(&OneTry::new(self), &self.terms, LOOK)).map(drop)
     }
 }
 
