@@ -1341,10 +1341,13 @@ readpast_status readpast_worker_step(readpast_worker worker,
                                      const char *step,
                                      readpast_error *err);
 
-/// Whether a taken item is lost: its lease ran out, or an operator took it. Further work on it is then in vain.
+/// Whether a taken item is lost: its lease ran out, an operator took it, or the worker was abandoned or given up. Further work on
+/// it is then in vain.
 ///
 /// *Returns*: 1 if it is, or is not in flight; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
-int32_t readpast_worker_is_lost(readpast_worker worker, const char *key, int32_t attempt);
+int32_t readpast_worker_is_lost(readpast_worker worker,
+                                const char *key,
+                                int32_t attempt);
 
 /// Waits up to `wait_ms` (0 to 86400000) for a change that running handlers must know of: an item in flight was lost, or the
 /// worker is to stop, or has failed. Changes are counted: `seen` is how many the caller knows of, 0 at first, and `*changes`
@@ -1381,7 +1384,7 @@ readpast_status readpast_worker_stop(readpast_worker worker, readpast_error *err
 /// Stops a worker, and gives back at once what has not ended, without spending an attempt: for a program that is about to end and
 /// waits for its handlers no longer. A handler that works on such an item has lost it (`readpast_worker_is_lost`), and its end is
 /// of no effect (`READPAST_NOT_FOUND`). Returns at once; `readpast_worker_close` waits until the database knows. After a close that
-/// timed out it makes the call itself, once.
+/// timed out it makes the call itself, once, and waits five seconds for it at most.
 ///
 /// *Threads*: not from a signal handler.
 ///

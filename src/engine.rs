@@ -247,13 +247,13 @@ impl Engine {
             Settlement { step: Some(step), attempt, ..Settlement::control(key, Some(&token), Action::Step) };
         let asked = Instant::now();
         let result = check_settlement(self.queue().spec(), &settlement)
-            .and_then(|()| settling::until_known(&self.0.0, &[settlement], 0));
+            .and_then(|()| settling::until_known(&self.0.0, &[settlement], 0, None));
         let outcome = result.map(|(mut outcomes, _)| outcomes.remove(0));
         let token = outcome.as_ref().ok().filter(|outcome| outcome.answer == Answer::Ok).map(|it| it.token.clone());
         let mut state = self.0.0.change();
         let is_lost = outcome.as_ref().is_ok_and(|outcome| outcome.answer != Answer::Ok);
         let lost = is_lost.then(|| state.in_flight.lose_taken(&claim, asked)).flatten();
-        state.in_flight.stepped(&claim, token);
+        state.stepped(&claim, token);
         drop(state);
         self.0.0.lost(lost.as_slice());
         Ok(outcome?.answer)
@@ -309,7 +309,7 @@ impl Engine {
     /// Stops the worker, and gives back at once what handlers have not ended, without spending an attempt: for a program that is
     /// about to end and waits for its handlers no longer. A handler that works on such an item has lost it, and its end is of no
     /// effect. Returns at once; [`Engine::close`] waits until the database knows. After a close that gave the worker up it makes the
-    /// call itself, once: no thread is left that would.
+    /// call itself, once, and waits five seconds for it at most: no thread is left that would.
     pub fn abandon(&self) {
         self.0.0.abandon();
         fetcher::settle_left(&self.0.0);

@@ -119,17 +119,23 @@ impl Pool {
         self.lend(taken, Use::Calls, worn)
     }
 
-    /// Whether a caller of [`Pool::acquire`] would get one without waiting for another.
-    pub(crate) fn has_room(&self) -> bool {
-        if self.unless_forked().is_err() {
-            return false;
+    /// [`Pool::acquire`] for a caller that waits for no other: `None` where it would, or the pool is closed.
+    pub(crate) fn acquire_now(&self) -> Result<Option<Pooled<'_>>> {
+        self.unless_forked()?;
+        let mut worn = Vec::new();
+        let mut state = self.state.lock();
+        if state.closed || state.lent >= self.size || !state.waiting.is_empty() {
+            return Ok(None);
         }
-        let state = self.state.lock();
-        !state.closed && state.lent < self.size && state.waiting.is_empty()
+        self.retire(&mut state, &mut worn);
+        state.lent += 1;
+        let taken = state.take_out();
+        drop(state);
+        self.lend(taken, Use::Calls, worn).map(Some)
     }
 
-    /// [`Pool::acquire`] for the renewal of leases, of which a pool has one at a time: it waits behind no other call. A call on it waits
-    /// `limit` for its answer at most.
+    /// [`Pool::acquire`] for the renewal of leases, and for their return by a worker that was given up, of which a pool has one at a
+    /// time: it waits behind no other call. A call on it waits `limit` for its answer at most.
     pub(crate) fn acquire_to_renew(&self, limit: Duration) -> Result<Pooled<'_>> {
         self.unless_forked()?;
         let deadline = Instant::now() + limit;

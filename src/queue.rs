@@ -10,6 +10,7 @@ mod find;
 mod handle;
 mod inner;
 mod number;
+mod one_try;
 mod operate;
 mod pacing;
 mod record;
@@ -40,8 +41,9 @@ use crate::metrics::CallKind;
 use crate::session::Attached;
 use crate::shared::Renews;
 pub(crate) use inner::QueueInner;
+pub(crate) use one_try::OneTry;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 pub(crate) use undeliverable::{reason as reason_of_undeliverable, settlement as end_of_undeliverable};
 
 impl Queue {
@@ -327,6 +329,7 @@ impl Queue {
         }
         self.0.interrupt.close();
         self.0.renewer.close();
+        self.0.served.iter().for_each(|served| served.leave(Instant::now()));
         self.0.process.polls.wake();
         self.0.pool.close(patience)
     }

@@ -17,12 +17,13 @@ mod turns;
 
 pub(crate) use self::{
     cleaner::{CHUNK, CleaningDue},
+    doorbell::BellPull,
     interrupt::Interrupt,
     lease_renewer::{LeaseHolder, LeaseRenewer, Renewals, Renews},
     of_queue::OfQueue,
     outage::Outage,
     poll_coordinator::{PollWaiter, before_recovery},
-    poller::{AsksDue, Poller},
+    poller::{AsksDue, Poller, Served},
     regularly::{Regularly, SEEN_EVERY},
     retry::Policy,
 };

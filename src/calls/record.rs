@@ -2,8 +2,9 @@
 
 use super::sessions::{Ask, Sessions, YieldsTo};
 use super::terms::CallTerms;
+use crate::catalog::{flag, number, optional_text, text};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{ItemState, Minute, OperatorAction, RegisteredWorker, Rows, Value, Watched, text_of_us, time_of_ms};
+use crate::item::{ItemState, Minute, OperatorAction, RegisteredWorker, Rows, Watched, text_of_us, time_of_ms};
 use crate::metrics::CallKind;
 use crate::session::{Param, Session};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -50,7 +51,7 @@ pub(crate) fn note(session: &mut Session, terms: &CallTerms, action: &NewAction<
         Param::OptionalText(action.result),
     ];
     let rows = run(session, terms, "action_note", &params)?;
-    long(&rows, 0, 0).ok_or_else(|| Error::new(ErrorKind::Protocol, "the server gave no number of an action"))
+    number(&rows, 0, 0).ok_or_else(|| Error::new(ErrorKind::Protocol, "the server gave no number of an action"))
 }
 
 /// Makes a step of an action; its state, or `None` where it has ended or another process holds it.
@@ -71,7 +72,7 @@ pub(crate) fn step(
         Param::OptionalText(step.result),
     ];
     let rows = run(session, terms, "action_step", &params)?;
-    Ok(text(&rows, 0, 0))
+    Ok(optional_text(&rows, 0, 0))
 }
 
 /// The newest actions: of the queue or of all, of one number, below a number.
@@ -98,7 +99,7 @@ pub(crate) fn actions(
 pub(crate) fn open(on: &dyn Sessions, terms: &CallTerms) -> Result<Vec<(i64, String)>> {
     let queue = stem(terms);
     let rows = ask(on, terms, CallKind::Actions, "actions_open", &[Param::Text(&queue)])?;
-    Ok((0..rows.len()).filter_map(|row| long(&rows, row, 0).zip(text(&rows, row, 1))).collect())
+    Ok((0..rows.len()).filter_map(|row| number(&rows, row, 0).zip(optional_text(&rows, row, 1))).collect())
 }
 
 /// Reports that a worker is there.
@@ -119,13 +120,13 @@ pub(crate) fn workers(on: &dyn Sessions, terms: &CallTerms) -> Result<Vec<Regist
     let queue = stem(terms);
     let rows = ask(on, terms, CallKind::Workers, "workers", &[Param::Text(&queue)])?;
     let worker = |row| RegisteredWorker {
-        worker: text(&rows, row, 0).unwrap_or_default(),
-        host: text(&rows, row, 1).unwrap_or_default(),
-        process: long(&rows, row, 2).unwrap_or(0),
-        version: text(&rows, row, 3).unwrap_or_default(),
-        started_at: text_of_us(long(&rows, row, 4).unwrap_or(0)),
-        seen_at: text_of_us(long(&rows, row, 5).unwrap_or(0)),
-        seen_ms: long(&rows, row, 6).unwrap_or(0).max(0),
+        worker: text(&rows, row, 0),
+        host: text(&rows, row, 1),
+        process: number(&rows, row, 2).unwrap_or(0),
+        version: text(&rows, row, 3),
+        started_at: text_of_us(number(&rows, row, 4).unwrap_or(0)),
+        seen_at: text_of_us(number(&rows, row, 5).unwrap_or(0)),
+        seen_ms: number(&rows, row, 6).unwrap_or(0).max(0),
     };
     Ok((0..rows.len()).map(worker).collect())
 }
@@ -143,13 +144,7 @@ pub(crate) fn keep_minute(session: &mut Session, terms: &CallTerms, watched: Opt
         figure(|watched| Some(watched.ended_per_minute)),
     ];
     let rows = run(session, terms, "minute_keep", &params)?;
-    Ok((!rows.is_empty()).then(|| rows.value(0, 0)).is_some_and(|value| match value {
-        Value::Boolean(kept) => kept,
-        Value::Integer(kept) => kept != 0,
-        // psqlODBC may give a boolean as text.
-        Value::Text(kept) => kept == "1" || kept == "t",
-        _ => false,
-    }))
+    Ok(flag(&rows, 0, 0))
 }
 
 /// The minutes after `since`, the oldest first.
@@ -159,12 +154,12 @@ pub(crate) fn minutes(on: &dyn Sessions, terms: &CallTerms, since: SystemTime) -
     let params = [Param::Text(&queue), Param::OptionalLong(Some(since))];
     let rows = ask(on, terms, CallKind::Minutes, "minutes", &params)?;
     let minute = |row| Minute {
-        at: time_of_ms(long(&rows, row, 0).unwrap_or(0)),
-        due: long(&rows, row, 1).unwrap_or(0),
-        oldest_ms: long(&rows, row, 2),
-        in_flight: long(&rows, row, 3).unwrap_or(0),
-        failed: long(&rows, row, 4).unwrap_or(0),
-        ended: long(&rows, row, 5).unwrap_or(0),
+        at: time_of_ms(number(&rows, row, 0).unwrap_or(0)),
+        due: number(&rows, row, 1).unwrap_or(0),
+        oldest_ms: number(&rows, row, 2),
+        in_flight: number(&rows, row, 3).unwrap_or(0),
+        failed: number(&rows, row, 4).unwrap_or(0),
+        ended: number(&rows, row, 5).unwrap_or(0),
     };
     Ok((0..rows.len()).map(minute).collect())
 }
@@ -184,34 +179,20 @@ fn ask(on: &dyn Sessions, terms: &CallTerms, call: CallKind, name: &str, params:
 
 fn action(rows: &Rows, row: usize) -> OperatorAction {
     OperatorAction {
-        number: long(rows, row, 0).unwrap_or(0),
-        queue: text(rows, row, 1).unwrap_or_default(),
-        verb: text(rows, row, 2).unwrap_or_default(),
-        who: text(rows, row, 3).unwrap_or_default(),
-        login: text(rows, row, 4).unwrap_or_default(),
-        filter: text(rows, row, 5),
-        state: text(rows, row, 6).unwrap_or_default(),
-        begun_at: text_of_us(long(rows, row, 7).unwrap_or(0)),
-        ended_at: long(rows, row, 8).map(text_of_us),
-        expected: long(rows, row, 9),
-        done: long(rows, row, 10).unwrap_or(0),
-        refused: long(rows, row, 11).unwrap_or(0),
-        place: text(rows, row, 12),
-        result: text(rows, row, 13),
-        is_held: long(rows, row, 14) == Some(1),
-    }
-}
-
-fn long(rows: &Rows, row: usize, column: usize) -> Option<i64> {
-    match (row < rows.len()).then(|| rows.value(row, column)) {
-        Some(Value::Integer(number)) => Some(number),
-        _ => None,
-    }
-}
-
-fn text(rows: &Rows, row: usize, column: usize) -> Option<String> {
-    match (row < rows.len()).then(|| rows.value(row, column)) {
-        Some(Value::Text(text)) => Some(text.to_owned()),
-        _ => None,
+        number: number(rows, row, 0).unwrap_or(0),
+        queue: text(rows, row, 1),
+        verb: text(rows, row, 2),
+        who: text(rows, row, 3),
+        login: text(rows, row, 4),
+        filter: optional_text(rows, row, 5),
+        state: text(rows, row, 6),
+        begun_at: text_of_us(number(rows, row, 7).unwrap_or(0)),
+        ended_at: number(rows, row, 8).map(text_of_us),
+        expected: number(rows, row, 9),
+        done: number(rows, row, 10).unwrap_or(0),
+        refused: number(rows, row, 11).unwrap_or(0),
+        place: optional_text(rows, row, 12),
+        result: optional_text(rows, row, 13),
+        is_held: number(rows, row, 14) == Some(1),
     }
 }

@@ -12,7 +12,7 @@ pub(super) trait Outside {
     /// Until when the queue is believed empty. `None`: it may hold something.
     fn quiet_until(&self) -> Option<Instant>;
 
-    /// When expired items are due to be deleted. `None`: the queue keeps all.
+    /// When expired items are due to be deleted, or figures to be kept. `None`: never.
     fn retention(&self) -> Option<CleaningDue>;
 
     /// When a schedule may be due. `None`: the queue takes none.
@@ -42,10 +42,10 @@ pub(super) enum Wake {
 /// 1. The worker was given up, or has stopped and holds nothing: end.
 /// 2. Something has waited for a handler too long: give it back.
 /// 3. A planned time has come: put its item in.
-/// 4. Deleting has been due for a whole interval, and was not the last thing that a fetcher began: delete.
+/// 4. Deleting has been due for a whole interval, or figures are due, and was not the last thing that a fetcher began: do that.
 /// 5. Something has ended: settle it, and claim what there is room for.
 /// 6. There is room, and the queue may hold something: claim.
-/// 7. Deleting is due: delete.
+/// 7. Deleting is due: do it.
 /// 8. Sleep until the first of these can apply.
 pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) -> Decision {
     let is_stopping = state.phase >= Phase::Stopping;

@@ -10,13 +10,17 @@ use super::state::{FetcherWork, Phase};
 use crate::calls::MAX_ITEMS;
 use crate::error::ErrorKind;
 use crate::item::Batch;
-use crate::shared::SEEN_EVERY;
+use crate::sync::MutexGuard;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The pause after a failed look at the queue.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long the last try of a worker that was given up may take.
+const LAST_TRY: Duration = Duration::from_secs(5);
 
 /// Runs until the worker has stopped and nothing is left to settle. The figures list the worker as long as a fetcher holds
 /// `listed`.
@@ -26,7 +30,7 @@ pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
             match work {
                 FetcherWork::Claim { room, makes_sure } => claim(shared, room, makes_sure),
                 FetcherWork::Settle { ended, room } => settle(shared, &ended, room),
-                FetcherWork::Clean => clean(shared),
+                FetcherWork::Clean { must } => clean(shared, must),
                 FetcherWork::Fire => fire(shared),
             }
         }
@@ -42,9 +46,6 @@ pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
 /// Waits for something to do. `None`: the worker has ended.
 fn next(shared: &EngineShared) -> Option<FetcherWork> {
     loop {
-        if !shared.is_stopping() {
-            shared.queue.inner().report_idle_worker();
-        }
         let mut state = shared.state.lock();
         let now = Instant::now();
         match decide(&state, shared, now) {
@@ -60,23 +61,37 @@ fn next(shared: &EngineShared) -> Option<FetcherWork> {
             Decision::Sleep(until) => {
                 // A quarantined item may have proven harmless, which frees the takers.
                 shared.wake_takers(&state, now);
+                let queue = shared.queue.inner();
                 // An idle worker is still there.
-                let until = until.map_or(now + SEEN_EVERY, |until| until.min(now + SEEN_EVERY));
-                state.fetchers.fall_asleep(Some(until));
-                let _ = shared.fetchers.wait_until(&mut state, until);
-                state.fetchers.wake_up(Some(until));
+                let report_at = queue.report_due().filter(|_| state.phase < Phase::Stopping);
+                if report_at.is_some_and(|at| at <= now) || queue.process.polls.lacks_poller() {
+                    MutexGuard::unlocked(&mut state, || {
+                        queue.report_idle_worker();
+                        queue.process.polls.start_poller();
+                    });
+                    continue;
+                }
+                let until = until.into_iter().chain(report_at).min();
+                state.fetchers.fall_asleep(until);
+                match until {
+                    Some(until) => drop(shared.fetchers.wait_until(&mut state, until)),
+                    None => shared.fetchers.wait(&mut state),
+                }
+                state.fetchers.wake_up(until);
             }
         }
     }
 }
 
-/// All workers of the process on this queue share the turns. If another has taken this one meanwhile, the fetcher decides anew.
+/// All workers of the process on this queue share the turns to look. If another has taken this one meanwhile, the fetcher decides anew.
 fn is_its_turn(shared: &EngineShared, action: FetcherAction) -> bool {
     match action {
         FetcherAction::Claim { .. } => shared.queue.inner().turn(),
-        FetcherAction::Clean { must } => shared.queue.inner().turn_to_clean(must),
         FetcherAction::Fire => shared.queue.inner().turn_to_fire(),
-        FetcherAction::GiveBack | FetcherAction::Settle { .. } | FetcherAction::MakeSure { .. } => true,
+        FetcherAction::GiveBack
+        | FetcherAction::Settle { .. }
+        | FetcherAction::MakeSure { .. }
+        | FetcherAction::Clean { .. } => true,
     }
 }
 
@@ -111,9 +126,9 @@ fn claim(shared: &EngineShared, room: usize, makes_sure: bool) {
     }
 }
 
-/// Deletes some expired items.
-fn clean(shared: &EngineShared) {
-    let result = shared.queue.inner().clean();
+/// Deletes some expired items, and keeps figures, unless another worker of the process has just begun to.
+fn clean(shared: &EngineShared, must: bool) {
+    let result = shared.queue.inner().clean(must);
     shared.change().cleaned();
     if let Err(error) = result {
         shared.trouble("delete expired items", &error);
@@ -143,25 +158,24 @@ fn deliver(shared: &EngineShared, batch: Batch, room: usize) {
     }
 }
 
-/// Settles what is left of a worker that was given up: it has no fetchers any more.
+/// Settles what is left of a worker that a close gave up: no fetcher will. It tries once, and not for long: the program is about to
+/// end. After an observer's panic the leases run out.
 pub(super) fn settle_left(shared: &EngineShared) {
-    loop {
-        let mut state = shared.change();
-        if state.phase != Phase::GivenUp {
-            return;
-        }
-        let ended = state.in_flight.take_ended(MAX_ITEMS as usize, Instant::now());
-        drop(state);
-        if ended.is_empty() {
-            return;
-        }
-        settle(shared, &ended, 0);
+    let mut state = shared.change();
+    if state.phase != Phase::GivenUp || shared.has_panicked.load(Ordering::Relaxed) {
+        return;
+    }
+    let ended = state.in_flight.take_ended(usize::MAX, Instant::now());
+    drop(state);
+    if !ended.is_empty() {
+        let settled = settling::settle(shared, &ended, 0, Some(Instant::now() + LAST_TRY));
+        shared.change().settled(&ended, &settled.outcomes, settled.again);
     }
 }
 
 /// Settles, and claims in the same call.
 fn settle(shared: &EngineShared, all: &Arc<Vec<EndedItem>>, room: usize) {
-    let settled = settling::settle(shared, all, u32::try_from(room).unwrap_or(MAX_ITEMS));
+    let settled = settling::settle(shared, all, u32::try_from(room).unwrap_or(MAX_ITEMS), None);
     shared.report_set_aside();
     deliver(shared, settled.batch, room);
     shared.change().settled(all, &settled.outcomes, settled.again);

@@ -8,6 +8,7 @@ use super::{log_lines, reported};
 use crate::calls::{Answers, MAX_ITEMS};
 use crate::error::{Error, ErrorKind, Result, log_text};
 use crate::item::{Batch, Outcome, Settlement, Verdict};
+use crate::queue::OneTry;
 use std::time::{Duration, Instant};
 
 /// The pause between two tries after a call has used up its own.
@@ -29,10 +30,10 @@ pub(super) struct SettleResult {
     pub(super) batch: Batch,
 }
 
-/// Settles `ended`, and claims up to `room` items with it.
-pub(super) fn settle(shared: &EngineShared, ended: &[EndedItem], room: u32) -> SettleResult {
+/// Settles `ended`, and claims up to `room` items with it. `by` is the end of the last try of a worker that was given up.
+pub(super) fn settle(shared: &EngineShared, ended: &[EndedItem], room: u32, by: Option<Instant>) -> SettleResult {
     let settlements: Vec<_> = ended.iter().map(EndedItem::settlement).collect();
-    match until_known(shared, &settlements, room) {
+    match until_known(shared, &settlements, room, by) {
         Ok((outcomes, batch)) => {
             SettleResult { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
         }
@@ -40,24 +41,24 @@ pub(super) fn settle(shared: &EngineShared, ended: &[EndedItem], room: u32) -> S
         Err(error) if is_of_items(&error) && (ended.len() > 1 || room > 0) => {
             let mut all = SettleResult { outcomes: Vec::new(), again: Vec::new(), batch: Batch::default() };
             for one in ended {
-                let settled = alone(shared, one);
+                let settled = alone(shared, one, by);
                 all.outcomes.extend(settled.outcomes);
                 all.again.extend(settled.again);
             }
             all
         }
-        Err(error) if is_of_items(&error) => refused(shared, &ended[0], &error),
+        Err(error) if is_of_items(&error) => refused(shared, &ended[0], &error, by),
         Err(error) => unsettled(shared, ended.len(), error),
     }
 }
 
 /// Settles one item in a call of its own, so that it does not hold up the others.
-fn alone(shared: &EngineShared, ended: &EndedItem) -> SettleResult {
-    match until_known(shared, &[ended.settlement()], 0) {
+fn alone(shared: &EngineShared, ended: &EndedItem, by: Option<Instant>) -> SettleResult {
+    match until_known(shared, &[ended.settlement()], 0, by) {
         Ok((outcomes, batch)) => {
             SettleResult { outcomes: outcomes.into_iter().map(Some).collect(), again: Vec::new(), batch }
         }
-        Err(error) if is_of_items(&error) => refused(shared, ended, &error),
+        Err(error) if is_of_items(&error) => refused(shared, ended, &error, by),
         Err(error) => unsettled(shared, 1, error),
     }
 }
@@ -65,7 +66,7 @@ fn alone(shared: &EngineShared, ended: &EndedItem) -> SettleResult {
 /// Handles an item that the server refuses to settle. If the handler's result is the reason, it is left out, at last even the
 /// remark about it. An unknown reason may be transient: the item is tried again within `retry.budget_ms`, and then treated as if
 /// its values were the reason. An item that cannot be settled at all is dropped, or it would hold its place for ever.
-fn refused(shared: &EngineShared, ended: &EndedItem, error: &Error) -> SettleResult {
+fn refused(shared: &EngineShared, ended: &EndedItem, error: &Error, by: Option<Instant>) -> SettleResult {
     let has_waited = waited(ended.tries()) >= shared.queue.inner().retry.budget();
     if is_of_the_handler(error) || has_waited {
         let reworded = reworded(ended.verdict(), error).released_for(shared.floor());
@@ -73,10 +74,10 @@ fn refused(shared: &EngineShared, ended: &EndedItem, error: &Error) -> SettleRes
         if !ended.is_reworded() {
             let Settlement { key, attempt, action, .. } = ended.settlement();
             shared.refused(key, attempt, action, &log_lines::given(&ended.settlement()), error);
-            return alone(shared, &ended.with_verdict(reworded));
+            return alone(shared, &ended.with_verdict(reworded), by);
         }
         if *ended.verdict() != bare {
-            return alone(shared, &ended.with_verdict(bare));
+            return alone(shared, &ended.with_verdict(bare), by);
         }
     }
     let Settlement { key, attempt, .. } = ended.settlement();
@@ -122,22 +123,26 @@ fn unsettled(shared: &EngineShared, count: usize, error: Error) -> SettleResult 
 }
 
 /// Settles `settlements` and claims up to `room` items in the same call. Repeats the call under its identity until its outcome is
-/// known or the worker is given up.
+/// known or the worker is given up; with `by`, tries it once, until then.
 pub(super) fn until_known(
     shared: &EngineShared,
     settlements: &[Settlement<'_>],
     room: u32,
+    by: Option<Instant>,
 ) -> Result<(Vec<Outcome>, Batch)> {
     let mut operation: Option<String> = None;
     loop {
         let begun = Instant::now();
         let room = if shared.state.lock().phase >= Phase::Stopping { 0 } else { room };
-        let error = match shared.queue.inner().settle(
-            settlements,
-            operation.as_deref(),
-            room.min(MAX_ITEMS).cast_signed(),
-            Answers::OthersOnly,
-        ) {
+        let queue = shared.queue.inner();
+        let (operation_before, max) = (operation.as_deref(), room.min(MAX_ITEMS).cast_signed());
+        let settled = match by {
+            Some(by) => {
+                queue.settle_on(&OneTry::until(queue, by), settlements, operation_before, max, Answers::OthersOnly)
+            }
+            None => queue.settle(settlements, operation_before, max, Answers::OthersOnly),
+        };
+        let error = match settled {
             Ok((outcomes, batch)) => {
                 note(shared, settlements, &outcomes, batch.len(), begun.elapsed());
                 return Ok((outcomes, batch));

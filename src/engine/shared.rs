@@ -82,7 +82,12 @@ impl EngineShared {
     }
 
     pub(super) fn wake_fetchers(&self, state: &EngineState, now: Instant) {
-        wake(&self.fetchers, state.fetchers_to_wake(self, now));
+        let whom = match state.fetchers_to_wake(self, now) {
+            // It starts the poller: this thread may hold locks.
+            Wake::None if self.queue.inner().process.polls.lacks_poller() => Wake::One,
+            whom => whom,
+        };
+        wake(&self.fetchers, whom);
     }
 
     pub(super) fn wake_takers(&self, state: &EngineState, now: Instant) {

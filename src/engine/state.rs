@@ -1,5 +1,7 @@
 //! The state of a worker, and its changes at each event. Plain data: it locks nothing, calls nothing, and asks no clock.
 
+mod quarantine;
+
 use super::action::FetcherAction;
 use super::begin::Begin;
 use super::figures::{Durations, WorkerFigures};
@@ -65,26 +67,7 @@ enum Ending {
     Cleaning,
 }
 
-/// Items of dead workers, which may have killed them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quarantine {
-    /// None is in flight.
-    None,
-    /// One waits until all others in flight are begun or settled.
-    Draining,
-    /// One is begun, and counts as dangerous until then.
-    Proving(Instant),
-}
-
-impl Quarantine {
-    /// A claim counts as an attempt: a quarantined item that ends the process would cost an attempt of each item claimed
-    /// meanwhile, again and again.
-    pub(super) fn bars_claims(self) -> bool {
-        self != Self::None
-    }
-}
-
-/// The state of deleting expired items.
+/// The state of deleting expired items and keeping figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum CleanerState {
     #[default]
@@ -175,7 +158,7 @@ impl Fetchers {
 pub(super) enum FetcherWork {
     Settle { ended: Arc<Vec<EndedItem>>, room: usize },
     Claim { room: usize, makes_sure: bool },
-    Clean,
+    Clean { must: bool },
     Fire,
 }
 
@@ -208,39 +191,6 @@ impl EngineState {
         self.in_flight.is_empty() && self.claiming == 0
     }
 
-    pub(super) fn quarantine(&self, now: Instant) -> Quarantine {
-        match self.in_flight.unproven_until(self.proof()) {
-            Some(at) if at > now => Quarantine::Proving(at),
-            _ if self.in_flight.quarantined_waits() => Quarantine::Draining,
-            _ => Quarantine::None,
-        }
-    }
-
-    /// When the quarantine of claims and takers ends by time.
-    pub(super) fn quarantine_ends(&self, now: Instant) -> Option<Instant> {
-        let proven = match self.quarantine(now) {
-            Quarantine::Proving(at) => Some(at),
-            _ => None,
-        };
-        let cautious = self.cautious_until.filter(|until| *until > now && self.claiming > 0);
-        proven.into_iter().chain(cautious).min()
-    }
-
-    /// How long a quarantined item runs before the next may begin.
-    fn proof(&self) -> Duration {
-        self.lease / 3
-    }
-
-    /// Whether only one fetcher may claim at a time. Two could bring a quarantined item each, and a released one loses its mark
-    /// without having begun. A dead worker's items come back together, and a new worker does not know how many follow.
-    pub(super) fn is_cautious(&self, now: Instant) -> bool {
-        self.tallies.claimed == 0 || self.cautious_until.is_some_and(|until| until > now)
-    }
-
-    fn may_begin_quarantined(&self, now: Instant) -> bool {
-        self.claiming == 0 && self.in_flight.may_begin_quarantined(self.proof(), now)
-    }
-
     pub(super) fn has_something_to_take(&self, now: Instant) -> bool {
         self.in_flight.is_ready() || self.may_begin_quarantined(now)
     }
@@ -248,10 +198,6 @@ impl EngineState {
     /// When an item has waited for a handler too long. A quarantined one may wait until another has proven harmless.
     pub(super) fn overdue_at(&self) -> Option<Instant> {
         self.in_flight.overdue_at(self.prefetch.hold(), self.quarantine_hold())
-    }
-
-    fn quarantine_hold(&self) -> Duration {
-        self.prefetch.hold().max(self.proof() * 2)
     }
 
     /// How many items to claim ahead of the handlers' requests.
@@ -338,9 +284,9 @@ impl EngineState {
                 self.in_flight.give_back_overdue(self.prefetch.hold(), self.quarantine_hold(), now);
                 return None;
             }
-            FetcherAction::Clean { .. } => {
+            FetcherAction::Clean { must } => {
                 self.cleaner = CleanerState::Runs { worked: false };
-                return Some(FetcherWork::Clean);
+                return Some(FetcherWork::Clean { must });
             }
             FetcherAction::Fire => {
                 self.firing += 1;
@@ -456,6 +402,12 @@ impl EngineState {
         self.in_flight.give_back_all();
         self.in_flight.hurry();
         true
+    }
+
+    /// Ends the recording of a step, with the token that it has set.
+    pub(super) fn stepped(&mut self, claim: &ClaimName, token: Option<String>) {
+        self.in_flight.stepped(claim, token);
+        self.rest();
     }
 
     /// Releases abandoned items.

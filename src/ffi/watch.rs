@@ -127,7 +127,7 @@ pub unsafe extern "C" fn readpast_worker_stop(worker: readpast_worker, err: *mut
 /// Stops a worker, and gives back at once what has not ended, without spending an attempt: for a program that is about to end and
 /// waits for its handlers no longer. A handler that works on such an item has lost it (`readpast_worker_is_lost`), and its end is
 /// of no effect (`READPAST_NOT_FOUND`). Returns at once; `readpast_worker_close` waits until the database knows. After a close that
-/// timed out it makes the call itself, once.
+/// timed out it makes the call itself, once, and waits five seconds for it at most.
 ///
 /// *Threads*: not from a signal handler.
 ///

@@ -273,7 +273,8 @@ pub unsafe extern "C" fn readpast_worker_step(
     }
 }
 
-/// Whether a taken item is lost: its lease ran out, or an operator took it. Further work on it is then in vain.
+/// Whether a taken item is lost: its lease ran out, an operator took it, or the worker was abandoned or given up. Further work on
+/// it is then in vain.
 ///
 /// *Returns*: 1 if it is, or is not in flight; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
 #[unsafe(no_mangle)]

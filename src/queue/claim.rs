@@ -18,7 +18,7 @@ impl QueueInner {
     /// Claims items. With `makes_sure`, an empty answer also means that no item of a dead worker is left.
     pub(crate) fn claim(&self, max: u32, wait: Duration, makes_sure: bool) -> Result<Batch> {
         let max = check_count("the number of items to claim", max)?;
-        let found = self.waiting(wait, || {
+        let look = || {
             let mut batch = look(self, max)?;
             if batch.is_empty()
                 && makes_sure
@@ -28,8 +28,8 @@ impl QueueInner {
                 batch = look(self, max)?;
             }
             Ok((!batch.is_empty()).then_some(batch))
-        })?;
-        Ok(found.unwrap_or_default())
+        };
+        Ok(self.waiting(wait, false, look)?.unwrap_or_default())
     }
 
     /// Whether a claim must recover items of dead workers although it is not this handle's turn: once after each item that the
@@ -38,8 +38,14 @@ impl QueueInner {
         self.backend.own().is_some() && self.unsure.swap(false, Ordering::Relaxed)
     }
 
-    /// Repeats `look` until it finds something, up to `wait`.
-    pub(crate) fn waiting<T>(&self, wait: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
+    /// Repeats `look` until it finds something, up to `wait`. While the poller looks for this thread, it reports its worker, and, if
+    /// it `cleans`, does that when it is due.
+    pub(crate) fn waiting<T>(
+        &self,
+        wait: Duration,
+        cleans: bool,
+        mut look: impl FnMut() -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
         if wait > MAX_WAIT {
             let message = format!("a wait of {} ms is too long; a day is the most", wait.as_millis());
             return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -49,7 +55,9 @@ impl QueueInner {
         let called_off = || self.called_off().is_some();
         loop {
             // A claim without a wait always asks the server.
-            let my_turn = wait.is_zero() || polls.wait_turn(kinds, deadline, self.poll_interval, called_off);
+            let clean_at = cleans.then(|| self.cleaning_due()).flatten().map(|due| due.at);
+            let until = self.report_due().into_iter().chain(clean_at).fold(deadline, Instant::min);
+            let my_turn = wait.is_zero() || polls.wait_turn(kinds, until, self.poll_interval, called_off);
             if let Some(called_off) = self.called_off() {
                 if my_turn {
                     // This thread held the turn for all the others.
@@ -58,7 +66,14 @@ impl QueueInner {
                 return Err(called_off);
             }
             if !my_turn {
-                return Ok(None);
+                self.report_idle_worker();
+                if cleans {
+                    self.clean_or_log(false);
+                }
+                if Instant::now() >= deadline {
+                    return Ok(None);
+                }
+                continue;
             }
             let found = match look() {
                 Ok(found) => found,

@@ -6,39 +6,41 @@ use crate::error::Result;
 use crate::metrics::CallKind;
 use crate::pool::closed;
 use crate::shared::{CHUNK, CleaningDue};
-use std::time::Duration;
 
 impl QueueInner {
-    /// When it is due in this process. `None`: never.
+    /// When either is due in this process. `None`: never.
     pub(crate) fn cleaning_due(&self) -> Option<CleaningDue> {
-        self.cleans().then(|| self.process.cleaner.due(self.cleaning_interval, self.first_pause()))
+        let deletes = self.deletes().then(|| self.process.cleaner.due(self.cleaning_interval));
+        // A look that is late would be another minute's.
+        let keeps = self.minute_due().map(|at| CleaningDue { at, at_latest: at, is_more: false });
+        deletes.into_iter().chain(keeps).reduce(CleaningDue::or)
     }
 
-    /// Takes this process's turn, if it is due; with `must` only if it is due although there is other work.
-    pub(crate) fn turn_to_clean(&self, must: bool) -> bool {
-        self.cleans() && self.process.cleaner.take_turn(must, self.cleaning_interval, self.first_pause())
+    fn deletes(&self) -> bool {
+        self.backend.own().is_some_and(|own| own.retain.is_some())
     }
 
-    /// Whether anything is to be done at all: behind hand-written procedures there is nothing.
-    fn cleans(&self) -> bool {
-        self.backend.own().is_some()
-    }
-
-    /// The pause before the first turn: what only keeps figures can wait.
-    fn first_pause(&self) -> Duration {
-        if self.terms.spec.deletes_what_is_over() { Duration::ZERO } else { self.cleaning_interval }
-    }
-
-    /// Keeps the figures of this minute, and deletes one chunk, on the thread that has the turn. Stops like a claim once the handle is called off.
-    pub(crate) fn clean(&self) -> Result<()> {
+    /// Keeps the figures of this minute, and deletes one chunk, if it is due in this process and no other thread does; with `must`
+    /// only what is due although there is other work. Stops like a claim once the handle is called off.
+    pub(crate) fn clean(&self, must: bool) -> Result<()> {
+        if let Err(error) = self.sample_minute() {
+            log::debug!("queue {}: no figures of this minute: {error}", self.terms.queue());
+        }
+        if !self.deletes() || !self.process.cleaner.take_turn(must, self.cleaning_interval) {
+            return Ok(());
+        }
         let go_on = || self.called_off().map_or(Ok(()), Err);
         self.process.cleaner.chunk(self.cleaning_interval, || {
             go_on()?;
-            if let Err(error) = self.sample_minute() {
-                log::debug!("queue {}: no figures of this minute: {error}", self.terms.queue());
-            }
             self.retain(CHUNK, go_on)
         })
+    }
+
+    /// The same on a thread with other work: a failure is logged, and tried again.
+    pub(crate) fn clean_or_log(&self, must: bool) {
+        if let Err(error) = self.clean(must) {
+            log::warn!("queue {}: expired items could not be deleted: {error}", self.terms.queue());
+        }
     }
 
     /// Deletes up to `max` items, with one try: it can wait until the next interval, and the caller has other work. `go_on`

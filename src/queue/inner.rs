@@ -14,18 +14,20 @@ use crate::metrics::{CallKind, Counters, Listed, Source};
 use crate::pool::{Pool, Pooled, closed};
 use crate::session::{Attached, Session};
 use crate::shared::{
-    AsksDue, Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Poller, Regularly, Renewals, Renews,
-    SEEN_EVERY, before_recovery,
+    AsksDue, BellPull, Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Poller, Regularly, Renewals,
+    Renews, SEEN_EVERY, Served, before_recovery,
 };
 use crate::sync::Mutex;
 use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One handle's own part; it shares the rest with the handles that were shared from it.
 pub(crate) struct QueueInner {
     pub(crate) interrupt: Interrupt,
+    /// Dropped before the rest. `None`: threads look for themselves.
+    pub(crate) served: Option<Arc<Served>>,
     pub(crate) shared: Arc<QueueShared>,
     /// The caller's connection, if the handle is attached to one.
     pub(crate) attached: Option<Arc<Attached>>,
@@ -58,6 +60,7 @@ pub(crate) struct QueueShared {
     pub(crate) pacing: Pacing,
     /// The turns of this handle's worker to report that it is there.
     pub(crate) seen: Regularly,
+    pub(super) opened: Instant,
     /// The look at many queues of the schema.
     due: Arc<str>,
     doorbell: Option<Doorbell>,
@@ -122,17 +125,28 @@ impl QueueInner {
             renewer: Arc::default(),
             pacing: Pacing::new(config),
             seen: Regularly::after(SEEN_EVERY),
+            opened: Instant::now(),
             terms: CallTerms::new(config, schema, spec, dialect, run_at)?,
         };
         let shared = Arc::new(shared);
-        if shared.backend.is_polled() {
+        let served = if shared.backend.is_polled() {
             let stem = shared.terms.dialect.queue_stem(&shared.terms.spec.queue);
             let asked = AskedQueue { stem, recovery: before_recovery(shared.recover_interval) };
             let poller = Poller::of(&config.connection_string()?, shared.terms.schema.as_str());
-            poller.serve(asked, &shared.process, Arc::downgrade(&shared) as Weak<dyn AsksDue>);
-        }
+            Some(poller.serve(asked, &shared.process, Arc::downgrade(&shared) as Weak<dyn AsksDue>))
+        } else {
+            None
+        };
         let operator = config.operator().unwrap_or(&shared.terms.worker).into();
-        Ok(Self { interrupt, shared, attached: None, operator, unsure: true.into(), set_aside: Mutex::default() })
+        Ok(Self {
+            interrupt,
+            served,
+            shared,
+            attached: None,
+            operator,
+            unsure: true.into(),
+            set_aside: Mutex::default(),
+        })
     }
 
     /// Another handle, with an interrupt of its own.
@@ -140,7 +154,8 @@ impl QueueInner {
         let shared = Arc::clone(&self.shared);
         let interrupt = self.interrupt.share();
         let operator = Arc::clone(&self.operator);
-        Self { interrupt, shared, attached, operator, unsure: true.into(), set_aside: Mutex::default() }
+        let served = self.served.clone();
+        Self { interrupt, served, shared, attached, operator, unsure: true.into(), set_aside: Mutex::default() }
     }
 
     /// Renews the leases of `holder` every `interval`, as long as it lives. `None`: the queue keeps no leases.
@@ -243,23 +258,24 @@ impl Renews for QueueShared {
 }
 
 impl AsksDue for QueueShared {
-    fn has_room(&self) -> bool {
-        self.pool.has_room()
-    }
-
-    fn due(&self, queues: &[AskedQueue], known: &mut KnownQueues) -> Result<Vec<Option<Due>>> {
-        self.tried(CallKind::Poll, self.pool.acquire(), |session| calls::due(session, &self.due, queues, known))
+    fn due(
+        &self,
+        queues: &[AskedQueue],
+        known: &mut KnownQueues,
+        bell: Option<&BellPull<'_>>,
+    ) -> Result<Option<Vec<Option<Due>>>> {
+        let Some(session) = self.pool.acquire_now().transpose() else { return Ok(None) };
+        let asked = self.tried(CallKind::Poll, session, |session| {
+            if let (Some(bell), Some(Doorbell { sleep, .. })) = (bell, &self.doorbell) {
+                bell.ask(|stems, channel, listener| calls::sleep(session, sleep, stems, channel, listener));
+            }
+            calls::due(session, &self.due, queues, known)
+        });
+        asked.map(Some)
     }
 
     fn doorbell(&self) -> Option<&Arc<LibpqLogin>> {
         self.doorbell.as_ref().map(|doorbell| &doorbell.login)
-    }
-
-    fn sleep(&self, stems: &[&str], channel: &str, listener: i32) -> Result<()> {
-        let Some(doorbell) = &self.doorbell else { return Ok(()) };
-        self.tried(CallKind::Poll, self.pool.acquire(), |session| {
-            calls::sleep(session, &doorbell.sleep, stems, channel, listener)
-        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The records of a queue: who did what, which workers there are, the figures of each minute.
 
 use super::inner::{QueueInner, QueueShared};
+use super::one_try::OneTry;
 use crate::calls::{self, Ask, NewAction, Sessions, YieldsTo};
 use crate::config::host_name;
 use crate::error::{ErrorKind, Result};
@@ -9,13 +10,16 @@ use crate::metrics::CallKind;
 use crate::session::Session;
 use crate::shared::SEEN_EVERY;
 use serde_json::json;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Why hand-written procedures have no records.
 pub(super) const KEEP_NONE: &str = "they keep no records";
 
-/// How often figures are kept.
-const MINUTE: Duration = Duration::from_secs(60);
+/// How often a process offers to keep the figures of a minute: each minute, although it may come some seconds late.
+const MINUTE: Duration = Duration::from_secs(55);
+
+/// The pause before a worker keeps the first: one that ends soon needs none.
+const FIRST: Duration = Duration::from_secs(5);
 
 /// The rows that a look for the figures of a minute reads.
 const LOOK: i32 = 10_000;
@@ -73,7 +77,8 @@ impl QueueInner {
         self.tried(call, self.pool.acquire(), work)
     }
 
-    /// Keeps the figures of this minute, in the turn of one of all processes: whether it was this one's. `look` takes them.
+    /// Keeps the figures of this minute, with one try for each call, in the turn of one of all processes: whether it was this one's.
+    /// `look` takes them.
     pub(crate) fn keep_minute(&self, look: impl FnOnce() -> Result<Watched>) -> Result<bool> {
         if self.backend.own().is_none() || !self.process.minutes.take(MINUTE) {
             return Ok(false);
@@ -88,7 +93,7 @@ impl QueueInner {
 
     fn keep(&self, look: impl FnOnce() -> Result<Watched>) -> Result<bool> {
         let keep = |watched: Option<&Watched>| {
-            self.ask(CallKind::Minutes, YieldsTo::Interrupts, |session| {
+            OneTry::new(self).ask(CallKind::Minutes, YieldsTo::Interrupts, |session| {
                 calls::keep_minute(session, &self.terms, watched)
             })
         };
@@ -99,37 +104,56 @@ impl QueueInner {
         keep(Some(&watched))
     }
 
-    /// The same by a look of this process, unless its login sees some types only.
+    /// When a worker is to keep figures next. `None`: never. A login that sees some types only keeps none.
+    pub(super) fn minute_due(&self) -> Option<Instant> {
+        if self.backend.own().is_none() || self.terms.spec.roles.own_types_only {
+            return None;
+        }
+        self.process.minutes.next().map(|next| next.max(self.opened + FIRST))
+    }
+
+    /// The same by a look of this process, if it is due.
     pub(super) fn sample_minute(&self) -> Result<()> {
-        if self.terms.spec.roles.own_types_only || self.called_off().is_some() {
+        if self.minute_due().is_none_or(|at| at > Instant::now()) || self.called_off().is_some() {
             return Ok(());
         }
-        self.keep_minute(|| self.backend.watch(self, &self.terms, LOOK)).map(drop)
+        self.keep_minute(|| self.backend.watch(&OneTry::new(self), &self.terms, LOOK)).map(drop)
     }
 }
 
 impl QueueShared {
-    /// Reports the same for a worker that makes no call of its own: its queue is empty, and one thread looks for all.
+    /// When the worker of this handle is to report next that it is there. `None`: never.
+    pub(crate) fn report_due(&self) -> Option<Instant> {
+        self.backend.own().and_then(|_| self.seen.next())
+    }
+
+    fn turn_to_report(&self) -> bool {
+        self.backend.own().is_some() && self.seen.take(SEEN_EVERY)
+    }
+
+    /// Reports it in a call of its own, in its turn: the queue is empty, and one thread looks for all. With no connection free, another
+    /// call reports it at its next turn.
     pub(crate) fn report_idle_worker(&self) {
-        if self.backend.own().is_some() && self.seen.is_due() {
-            let reported = self.tried(CallKind::Actions, self.pool.acquire(), |session| {
-                self.report_worker(session);
-                Ok(())
-            });
-            if let Err(error) = reported {
-                // Not again with each look at the queue.
-                self.seen.take(SEEN_EVERY);
-                log::debug!("queue {}: the worker could not be registered: {error}", self.terms.queue());
-            }
+        if self.turn_to_report()
+            && let Some(session) = self.pool.acquire_now().transpose()
+        {
+            self.note_report(self.tried(CallKind::Workers, session, |session| self.seen_by(session)));
         }
     }
 
-    /// Reports that this handle's worker is there, beside a call that only workers make, when it is time. A failure is not the call's.
+    /// Reports it beside a call that only workers make, when it is time. A failure is not the call's.
     pub(super) fn report_worker(&self, session: &mut Session) {
-        if self.backend.own().is_none() || !self.seen.take(SEEN_EVERY) {
-            return;
+        if self.turn_to_report() {
+            self.note_report(self.seen_by(session));
         }
-        if let Err(error) = calls::seen(session, &self.terms, &host_name()) {
+    }
+
+    fn seen_by(&self, session: &mut Session) -> Result<()> {
+        calls::seen(session, &self.terms, &host_name())
+    }
+
+    fn note_report(&self, reported: Result<()>) {
+        if let Err(error) = reported {
             log::debug!("queue {}: the worker could not be registered: {error}", self.terms.queue());
             if cannot(error.kind()) {
                 self.seen.end();

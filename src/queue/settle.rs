@@ -4,7 +4,7 @@ use super::attached;
 use super::claim;
 use super::inner::QueueInner;
 use super::settle_part::{count, settle_part};
-use crate::calls::{Answers, MAX_ITEMS, check_size, in_parts, settle_within, settlements_to_json};
+use crate::calls::{Answers, MAX_ITEMS, Sessions, check_size, in_parts, settle_within, settlements_to_json};
 use crate::error::Result;
 use crate::item::{Batch, Outcome, Settlement};
 use crate::metrics::CallKind;
@@ -13,6 +13,18 @@ impl QueueInner {
     /// Settles `settlements` and, with `max` above 0, claims that many items in the same commit as the last of them.
     pub(crate) fn settle(
         &self,
+        settlements: &[Settlement<'_>],
+        operation: Option<&str>,
+        max: i32,
+        answers: Answers,
+    ) -> Result<(Vec<Outcome>, Batch)> {
+        self.settle_on(self, settlements, operation, max, answers)
+    }
+
+    /// The same on sessions that may give up sooner.
+    pub(crate) fn settle_on(
+        &self,
+        on: &dyn Sessions,
         settlements: &[Settlement<'_>],
         operation: Option<&str>,
         max: i32,
@@ -42,7 +54,7 @@ impl QueueInner {
             }
             let max = if part.is_last && !self.interrupt.is_set() { max } else { 0 };
             let wakes = self.process.polls.wakes(&self.terms.kinds.key);
-            let settled = settle_part(self, part.items, json, &part.operation, max, answers)?;
+            let settled = settle_part(self, on, part.items, json, &part.operation, max, answers)?;
             batch = match settled.claimed {
                 Some(claimed) => claim::counted(self, claimed, wakes),
                 None => claimed_after(self, max),

@@ -1,13 +1,14 @@
 //! Settles as many items as one transaction takes, counts them, and wakes the waiters for items that are due again.
 
 use super::inner::QueueInner;
-use crate::calls::{Answers, Operation, SettleAnswer, Settling};
+use crate::calls::{Answers, Operation, Sessions, SettleAnswer, Settling};
 use crate::error::Result;
 use crate::item::{Answer, ItemState, Outcome, Settlement};
 
 /// Settles, and claims up to `max` items in the same call if the backend can. The caller handles the claim's answer.
 pub(super) fn settle_part(
     queue: &QueueInner,
+    on: &dyn Sessions,
     settlements: &[Settlement<'_>],
     json: &str,
     operation: &Operation,
@@ -16,7 +17,7 @@ pub(super) fn settle_part(
 ) -> Result<SettleAnswer> {
     let recover = if max > 0 { queue.process.polls.recovery(queue.recover_interval) } else { 0 };
     let what = Settling { settlements, json, operation, answers, max, recover };
-    let settled = queue.backend.settle(queue, &queue.terms, &what)?;
+    let settled = queue.backend.settle(on, &queue.terms, &what)?;
     count(queue, settlements, &settled.outcomes);
     wake_for(queue, settlements, &settled.outcomes);
     Ok(settled)

@@ -65,6 +65,6 @@ fn settle(queue: &QueueInner, settlements: &[Settlement<'_>]) -> Result<Vec<Outc
     let json = settlements_to_json(&queue.terms.spec, settlements, 0)?;
     // One part: a claim takes no more items than a call does.
     in_parts(queue.terms.dialect, settlements, None, true, |part| {
-        Ok(settle_part(queue, part.items, &json, &part.operation, 0, Answers::All)?.outcomes)
+        Ok(settle_part(queue, queue, part.items, &json, &part.operation, 0, Answers::All)?.outcomes)
     })
 }

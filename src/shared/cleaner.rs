@@ -25,6 +25,15 @@ pub(crate) struct CleaningDue {
 }
 
 impl CleaningDue {
+    /// When one or the other is due.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            at: self.at.min(other.at),
+            at_latest: self.at_latest.min(other.at_latest),
+            is_more: self.is_more || other.is_more,
+        }
+    }
+
     /// Whether it is due now, or after a pause since the last chunk left items.
     pub(crate) fn is_pending(&self, now: Instant) -> bool {
         self.is_more || self.at <= now
@@ -46,16 +55,16 @@ struct Turns {
 }
 
 impl Turns {
-    fn due(&mut self, interval: Duration, first: Duration, now: Instant) -> CleaningDue {
-        let at = *self.at.get_or_insert(now + first);
+    fn due(&mut self, interval: Duration, now: Instant) -> CleaningDue {
+        let at = *self.at.get_or_insert(now);
         let at_latest = if self.is_more { at } else { at + interval };
         CleaningDue { at, at_latest, is_more: self.is_more }
     }
 
     /// Takes the turn if it is due, with `must` at the latest time; the next is in `interval`, unless the taker reports
     /// otherwise.
-    fn take(&mut self, must: bool, interval: Duration, first: Duration, now: Instant) -> bool {
-        let due = self.due(interval, first, now);
+    fn take(&mut self, must: bool, interval: Duration, now: Instant) -> bool {
+        let due = self.due(interval, now);
         if if must { due.at_latest } else { due.at } > now {
             return false;
         }
@@ -88,15 +97,15 @@ impl Turns {
 }
 
 impl Cleaner {
-    /// When it is due in a process that deletes every `interval`, after a pause before the first time.
-    pub(crate) fn due(&self, interval: Duration, first: Duration) -> CleaningDue {
-        self.0.lock().due(interval, first, Instant::now())
+    /// When it is due in a process that deletes every `interval`.
+    pub(crate) fn due(&self, interval: Duration) -> CleaningDue {
+        self.0.lock().due(interval, Instant::now())
     }
 
     /// Takes the process's turn, if it is due; with `must` only if it is due although there is other work: a busy queue must not
     /// grow for ever.
-    pub(crate) fn take_turn(&self, must: bool, interval: Duration, first: Duration) -> bool {
-        self.0.lock().take(must, interval, first, Instant::now())
+    pub(crate) fn take_turn(&self, must: bool, interval: Duration) -> bool {
+        self.0.lock().take(must, interval, Instant::now())
     }
 
     /// Deletes one chunk, on the thread that has the turn: `delete` returns how many items it deleted.
@@ -127,27 +136,27 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn idle_at(turns: &mut Turns, now: Instant) -> Instant {
-        turns.due(MINUTE, Duration::ZERO, now).at
+        turns.due(MINUTE, now).at
     }
 
     #[test]
     fn a_busy_queue_is_cleaned_once_a_worker_has_begun() {
         let (mut turns, start) = (Turns::default(), Instant::now());
-        assert!(!turns.take(true, MINUTE, Duration::ZERO, start), "work comes first");
+        assert!(!turns.take(true, MINUTE, start), "work comes first");
         let mut now = start + MINUTE;
-        assert_eq!(turns.due(MINUTE, Duration::ZERO, start).at_latest, now);
+        assert_eq!(turns.due(MINUTE, start).at_latest, now);
         for _ in 0..3 {
-            assert!(turns.take(true, MINUTE, Duration::ZERO, now));
-            assert!(!turns.take(true, MINUTE, Duration::ZERO, now), "one does it");
+            assert!(turns.take(true, MINUTE, now));
+            assert!(!turns.take(true, MINUTE, now), "one does it");
             turns.done(Some(250), SECOND, now);
-            let due = turns.due(MINUTE, Duration::ZERO, now);
+            let due = turns.due(MINUTE, now);
             assert!(due.is_pending(now));
             assert_eq!((due.at, due.at_latest), (now + SECOND * 3, now + SECOND * 3));
             now += SECOND * 3;
         }
-        assert!(turns.take(true, MINUTE, Duration::ZERO, now));
+        assert!(turns.take(true, MINUTE, now));
         turns.done(Some(249), SECOND, now);
-        let due = turns.due(MINUTE, Duration::ZERO, now);
+        let due = turns.due(MINUTE, now);
         assert!(!due.is_pending(now));
         assert_eq!(due.at_latest, now + MINUTE * 2, "that was all");
     }
@@ -156,16 +165,16 @@ mod tests {
     fn failures_are_tried_again_ever_later() {
         let (mut turns, mut now) = (Turns::default(), Instant::now());
         for intervals in [1, 2, 4, 8, 16, 16, 16] {
-            assert!(turns.take(false, MINUTE, Duration::ZERO, now));
+            assert!(turns.take(false, MINUTE, now));
             turns.failed(MINUTE, now);
-            assert!(!turns.due(MINUTE, Duration::ZERO, now).is_pending(now));
+            assert!(!turns.due(MINUTE, now).is_pending(now));
             assert_eq!(idle_at(&mut turns, now), now + MINUTE * intervals);
             now += MINUTE * intervals;
         }
-        assert!(turns.take(false, MINUTE, Duration::ZERO, now));
+        assert!(turns.take(false, MINUTE, now));
         turns.done(Some(0), SECOND, now);
         now += MINUTE;
-        assert!(turns.take(false, MINUTE, Duration::ZERO, now));
+        assert!(turns.take(false, MINUTE, now));
         turns.failed(MINUTE, now);
         assert_eq!(idle_at(&mut turns, now), now + MINUTE, "it had been mended");
     }
@@ -173,8 +182,8 @@ mod tests {
     #[test]
     fn an_unused_turn_passes_to_another_thread() {
         let (mut turns, now) = (Turns::default(), Instant::now());
-        assert!(turns.take(false, MINUTE, Duration::ZERO, now));
+        assert!(turns.take(false, MINUTE, now));
         turns.done(None, SECOND, now);
-        assert!(turns.take(false, MINUTE, Duration::ZERO, now));
+        assert!(turns.take(false, MINUTE, now));
     }
 }

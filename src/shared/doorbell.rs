@@ -2,6 +2,7 @@
 
 use crate::bell::Bell;
 use crate::config::LibpqLogin;
+use crate::error::Result;
 use crate::sync::Mutex;
 use crate::threads;
 use std::collections::HashSet;
@@ -29,10 +30,48 @@ pub(super) trait Rung: Send + Sync {
     fn listens(&self);
 }
 
+/// The question to be woken, for those who make it.
+pub(crate) struct BellPull<'a> {
+    pub(super) bell: &'a Doorbell,
+    /// The queues that rest.
+    pub(super) resting: Vec<&'a str>,
+}
+
+impl BellPull<'_> {
+    /// Asks, if it is time, by `send`: that who adds to one of these queues notifies this channel, on which this session listens. A
+    /// failure is no failure of the look that follows: what is added later rings, or is found by a look.
+    pub(crate) fn ask(&self, send: impl FnOnce(&[&str], &str, i32) -> Result<()>) {
+        if let Some(listener) = self.bell.must_ask(&self.resting)
+            && let Err(error) = send(&self.resting, &self.bell.channel, listener)
+        {
+            log::debug!("the process could not ask to be woken: {error}");
+            self.bell.was_not_asked();
+        }
+    }
+}
+
+/// A listener's thread. Its end lets another begin, also after a panic.
+struct Run {
+    of: Arc<Doorbell>,
+    number: u64,
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let mut state = self.of.state.lock();
+        if state.runs == Some(self.number) {
+            state.runs = None;
+        }
+        if state.number == self.number {
+            state.falls_silent(Instant::now());
+        }
+    }
+}
+
 /// The bell of one process for one schema of one database.
 pub(super) struct Doorbell {
     /// The channel: a name that no other process has.
-    pub(super) channel: String,
+    channel: String,
     state: Mutex<DoorbellState>,
 }
 
@@ -42,8 +81,8 @@ struct DoorbellState {
     listener: Option<i32>,
     /// Counts the listeners: an earlier one has nothing to say.
     number: u64,
-    /// Whether the thread runs.
-    runs: bool,
+    /// The listener whose thread runs.
+    runs: Option<u64>,
     /// When to try again, after this pause.
     again: Option<(Instant, Duration)>,
     /// The queues of which the database knows that the process sleeps over them.
@@ -58,9 +97,19 @@ impl DoorbellState {
     fn falls_silent(&mut self, now: Instant) {
         let pause = self.again.map_or(PAUSES[0], |(_, pause)| (pause * 2).min(PAUSES[1]));
         self.again = Some((now + pause, pause));
+        self.forgets();
+    }
+
+    /// The listener is not this process's any more.
+    fn forgets(&mut self) {
         self.number += 1;
         (self.listener, self.asked) = (None, None);
         self.asleep.clear();
+    }
+
+    /// Whether the end of the listener `number` is news.
+    fn is_first_failure(&self, number: u64) -> bool {
+        self.number == number && self.again.is_none()
     }
 
     /// Whether the bell was silent although the process had rung it.
@@ -104,47 +153,45 @@ impl Doorbell {
     }
 
     /// The session to ask for a ring with, if the process is to ask now; the caller asks before it looks at the queues.
-    pub(super) fn must_ask(&self, resting: &[&str]) -> Option<i32> {
+    fn must_ask(&self, resting: &[&str]) -> Option<i32> {
         let (mut state, now) = (self.state.lock(), Instant::now());
         let listener = state.must_ask(resting, now)?;
         state.asks(resting, now);
         Some(listener)
     }
 
+    /// Listens no more. The connection goes within a moment.
+    pub(super) fn hang_up(&self) {
+        self.state.lock().forgets();
+    }
+
     /// The process could not ask.
-    pub(super) fn was_not_asked(&self) {
+    fn was_not_asked(&self) {
         self.state.lock().falls_silent(Instant::now());
     }
 
     /// Listens from now on, if no thread does and the last failure is long enough ago.
     pub(super) fn listen(self: &Arc<Self>, login: &Arc<LibpqLogin>, poller: Weak<dyn Rung>) {
         let mut state = self.state.lock();
-        if state.runs || state.again.is_some_and(|(again, _)| Instant::now() < again) {
+        if state.runs == Some(state.number) || state.again.is_some_and(|(again, _)| Instant::now() < again) {
             return;
         }
-        state.runs = true;
-        let (doorbell, login, number) = (Arc::clone(self), Arc::clone(login), state.number);
-        let started = threads::start("readpast-doorbell", move || {
-            let why = doorbell.run(&login, number, &poller);
-            let mut state = doorbell.state.lock();
-            state.runs = false;
-            if state.number == number {
-                let is_first = state.again.is_none();
-                state.falls_silent(Instant::now());
-                drop(state);
-                if let (Err(why), true) = (why, is_first) {
-                    log::info!("no other process can wake this one for now, so that it polls only: {why}");
-                }
+        state.runs = Some(state.number);
+        let (login, run) = (Arc::clone(login), Run { of: Arc::clone(self), number: state.number });
+        drop(state);
+        // A thread that cannot be started drops the run.
+        _ = threads::start("readpast-doorbell", move || {
+            let why = run.of.run(&login, run.number, &poller);
+            let is_first = run.of.state.lock().is_first_failure(run.number);
+            drop(run);
+            if let (Err(why), true) = (why, is_first) {
+                log::info!("no other process can wake this one for now, so that it polls only: {why}");
             }
         });
-        if started.is_err() {
-            state.runs = false;
-            state.falls_silent(Instant::now());
-        }
     }
 
     /// Listens as long as the poller lives and the bell is this one. The error says why there is none.
-    fn run(&self, login: &LibpqLogin, number: u64, poller: &Weak<dyn Rung>) -> Result<(), String> {
+    fn run(&self, login: &LibpqLogin, number: u64, poller: &Weak<dyn Rung>) -> std::result::Result<(), String> {
         // The end of the process waits while this thread computes: libpq comes to OpenSSL here, and again after the log-in.
         threads::leave(threads::this_thread());
         let bell = Bell::open(login, &self.channel)?;
@@ -190,6 +237,21 @@ mod tests {
         assert_eq!(state.must_ask(&["a"], start), Some(7), "who rang has taken the row");
         state.asks(&["a"], start);
         assert_eq!(state.must_ask(&["a"], start + PROOF), Some(7));
+    }
+
+    #[test]
+    fn another_listens_after_the_panic_of_a_listener() {
+        let bell = Arc::new(Doorbell::new());
+        bell.state.lock().runs = Some(0);
+        let run = Run { of: Arc::clone(&bell), number: 0 };
+        std::thread::spawn(move || {
+            let _run = run;
+            panic!("as it happens");
+        })
+        .join()
+        .unwrap_err();
+        let state = bell.state.lock();
+        assert!(state.runs.is_none() && state.number == 1 && state.again.is_some(), "after a pause");
     }
 
     #[test]

@@ -40,15 +40,6 @@ impl OfQueue {
     }
 }
 
-/// The poller's thread ends with its last queue.
-impl Drop for OfQueue {
-    fn drop(&mut self) {
-        if let Some(poller) = self.polls.poller() {
-            poller.forget();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

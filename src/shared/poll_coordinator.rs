@@ -11,7 +11,10 @@ use super::turns::{PollAt, Turns};
 use crate::calls::Due;
 use crate::sync::{Mutex, MutexGuard};
 use std::{
-    sync::{Arc, OnceLock, Weak},
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -22,6 +25,8 @@ pub(crate) struct PollCoordinator {
     watchers: Mutex<Vec<Weak<dyn PollWaiter>>>,
     /// Set when the first handle of a queue that the poller serves is opened.
     poller: OnceLock<Arc<dyn LooksForAll>>,
+    /// A thread sleeps over the queue, and the poller has no thread.
+    lacks_poller: AtomicBool,
 }
 
 /// A waiter for a queue that does not wait in [`PollCoordinator::wait_turn`].
@@ -32,11 +37,11 @@ pub(crate) trait PollWaiter: Send + Sync {
 
 /// The poller, as its queues know it.
 pub(super) trait LooksForAll: Send + Sync {
-    /// A thread has fallen asleep over a queue, or is to be woken sooner.
-    fn plan_anew(self: Arc<Self>);
+    /// A thread has fallen asleep over a queue, or is to be woken sooner. Returns whether the poller is to be started.
+    fn plan_anew(&self) -> bool;
 
-    /// A queue is gone.
-    fn forget(&self);
+    /// Starts the thread, if none runs. The caller holds no lock: a failure is logged, and a logger is the program's code.
+    fn start(self: Arc<Self>);
 }
 
 /// How often a process asks within the interval between two recoveries.
@@ -156,6 +161,10 @@ impl PollCoordinator {
             let until = of.next(patience, now).map_or(now, |next| next.min(deadline));
             let changed = Arc::clone(&of.changed);
             self.sleeps(&mut state, until, interval, now);
+            if self.lacks_poller() {
+                MutexGuard::unlocked(&mut state, || self.start_poller());
+                continue;
+            }
             changed.wait_until(&mut state, until);
         }
     }
@@ -168,7 +177,8 @@ impl PollCoordinator {
         state.of(kinds).take(patience, Instant::now())
     }
 
-    /// When the next turn of such a handle comes, which sleeps until then. `None`: now.
+    /// When the next turn of such a handle comes, which sleeps until then. `None`: now. Before it sleeps, it starts the poller where
+    /// that [is lacking](Self::lacks_poller).
     pub(crate) fn quiet_until(&self, kinds: &str, interval: Duration) -> Option<Instant> {
         let (mut state, now) = (self.state.lock(), Instant::now());
         let patience = state.patience(interval);
@@ -179,18 +189,30 @@ impl PollCoordinator {
     fn sleeps(&self, state: &mut Turns, until: Instant, interval: Duration, now: Instant) {
         if let Some(poller) = self.poller.get()
             && state.sleeps(until, interval, now)
+            && poller.plan_anew()
         {
-            Arc::clone(poller).plan_anew();
+            self.lacks_poller.store(true, Ordering::Relaxed);
         }
     }
 
-    /// The queue is one of those that `poller` looks at.
-    pub(super) fn is_served_by(&self, poller: Arc<dyn LooksForAll>) {
-        _ = self.poller.set(poller);
+    /// Whether a thread that falls asleep is to [start the poller](Self::start_poller) first.
+    pub(crate) fn lacks_poller(&self) -> bool {
+        self.lacks_poller.load(Ordering::Relaxed)
     }
 
-    pub(super) fn poller(&self) -> Option<&Arc<dyn LooksForAll>> {
-        self.poller.get()
+    /// Starts the poller's thread, on a thread that holds no lock.
+    pub(crate) fn start_poller(&self) {
+        if self.lacks_poller.swap(false, Ordering::Relaxed)
+            && let Some(poller) = self.poller.get()
+        {
+            Arc::clone(poller).start();
+        }
+    }
+
+    /// The queue is one of those that `poller` looks at, soon at first: a bell that would have rung may have gone with an earlier handle.
+    pub(super) fn is_served_by(&self, poller: Arc<dyn LooksForAll>) {
+        _ = self.poller.set(poller);
+        self.state.lock().pace.worked(Instant::now());
     }
 
     /// When the poller is to look at the queue, if a thread sleeps over it.

@@ -1,10 +1,14 @@
 //! The poller: one thread of a process looks for all its queues in one schema of one database, by one statement, while threads sleep
 //! over them.
 
-use super::doorbell::{Doorbell, Rung};
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use self::plan::{Plan, PlannedLook};
+use super::doorbell::{BellPull, Doorbell, Rung};
 use super::of_queue::OfQueue;
 use super::poll_coordinator::LooksForAll;
-use super::turns::PollAt;
 use crate::calls::{AskedQueue, Due, KnownQueues};
 use crate::config::LibpqLogin;
 use crate::error::{ErrorKind, Result};
@@ -14,27 +18,28 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::process;
 use std::sync::{Arc, Weak};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 /// A handle of a queue, on whose connections the poller may ask.
 pub(crate) trait AsksDue: Send + Sync {
-    /// Whether a connection is free, or may be opened.
-    fn has_room(&self) -> bool;
-
     /// Asks about the queues, with one try; `None` about those that the login may not claim from. `known` keeps what `connection`
-    /// it was asked on, and about which queues.
-    fn due(&self, queues: &[AskedQueue], known: &mut KnownQueues) -> Result<Vec<Option<Due>>>;
+    /// it was asked on, and about which queues. `bell` is asked first, if it is given. `None`: no connection is free.
+    fn due(
+        &self,
+        queues: &[AskedQueue],
+        known: &mut KnownQueues,
+        bell: Option<&BellPull<'_>>,
+    ) -> Result<Option<Vec<Option<Due>>>>;
 
     /// The log-in for a doorbell beside its connections; `None` where there is none.
     fn doorbell(&self) -> Option<&Arc<LibpqLogin>>;
-
-    /// Asks that who adds to one of these queues notifies the channel, on which this session listens.
-    fn sleep(&self, stems: &[&str], channel: &str, listener: i32) -> Result<()>;
 }
 
 /// The poller of one schema of one database in this process.
 pub(crate) struct Poller {
     state: Mutex<PollerState>,
+    /// A plan has changed, or a look has ended.
     changed: Condvar,
     doorbell: Arc<Doorbell>,
     /// The process of its thread. In the child of a fork the thread is not there, and may have held the lock.
@@ -46,24 +51,46 @@ pub(crate) struct Poller {
 #[derive(Default)]
 struct PollerState {
     queues: Vec<PolledQueue>,
+    next_number: u64,
     /// A thread has fallen asleep, or a queue came or went.
     plans_anew: bool,
-    /// Whether the thread runs.
-    runs: bool,
+    /// The number of the thread that runs.
+    runs: Option<u64>,
+    /// The handle on whose connections it asks just now.
+    asks_on: Option<(u64, ThreadId)>,
 }
 
 /// A queue that the poller looks at.
 #[derive(Clone)]
 struct PolledQueue {
+    /// The number of the handle.
+    number: u64,
     asked: AskedQueue,
     of: Weak<OfQueue>,
     handle: Weak<dyn AsksDue>,
+}
+
+/// Keeps a handle among those of the poller. Its drop waits a moment for a look under way on the handle's connections, so that the
+/// thread that drops the handle closes them.
+pub(crate) struct Served {
+    poller: Arc<Poller>,
+    number: u64,
+}
+
+/// The thread of a poller. Its end lets another begin, also after a panic.
+struct Run<'a> {
+    of: &'a Poller,
+    number: u64,
 }
 
 type Registry = Mutex<HashMap<(String, String), Weak<Poller>>>;
 
 /// The thread ends when no thread has slept over a queue for so long.
 const IDLE: Duration = Duration::from_secs(30);
+
+/// How long the drop of a handle waits for a look under way: a program that ended meanwhile would unload the driver from under it.
+/// It does not wait for a call that hangs.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The longest that the phases of processes are apart: the default interval.
 const SPREAD: Duration = Duration::from_secs(1);
@@ -95,13 +122,20 @@ impl Poller {
         new
     }
 
-    /// Looks at the queue from now on, as long as `handle` lives.
-    pub(crate) fn serve(self: &Arc<Self>, asked: AskedQueue, of: &Arc<OfQueue>, handle: Weak<dyn AsksDue>) {
+    /// Looks at the queue from now on, until the result is dropped or leaves.
+    pub(crate) fn serve(
+        self: &Arc<Self>,
+        asked: AskedQueue,
+        of: &Arc<OfQueue>,
+        handle: Weak<dyn AsksDue>,
+    ) -> Arc<Served> {
         of.polls.is_served_by(Arc::clone(self) as Arc<dyn LooksForAll>);
         let mut state = self.state.lock();
-        state.queues.retain(|queue| queue.handle.strong_count() > 0);
-        state.queues.push(PolledQueue { asked, of: Arc::downgrade(of), handle });
+        let number = state.next_number;
+        state.next_number += 1;
+        state.queues.push(PolledQueue { number, asked, of: Arc::downgrade(of), handle });
         self.is_changed(&mut state);
+        Arc::new(Served { poller: Arc::clone(self), number })
     }
 
     fn is_changed(&self, state: &mut MutexGuard<'_, PollerState>) {
@@ -109,14 +143,21 @@ impl Poller {
         self.changed.notify_all();
     }
 
-    fn run(self: &Arc<Self>) {
+    /// Nobody is to be woken any more. A look under way may just have begun to listen; its thread ends with the last queue.
+    fn hang_up_with_the_last(&self, state: &PollerState) {
+        if state.queues.is_empty() {
+            self.doorbell.hang_up();
+        }
+    }
+
+    fn run(self: &Arc<Self>, number: u64) {
+        let _run = Run { of: self, number };
         let (mut known, mut last) = (KnownQueues::default(), None);
         let mut idle_since = Instant::now();
         let mut fails = false;
         let mut state = self.state.lock();
         loop {
             state.plans_anew = false;
-            state.queues.retain(|queue| queue.handle.strong_count() > 0);
             let queues = state.queues.clone();
             let now = Instant::now();
             let next = MutexGuard::unlocked(&mut state, || {
@@ -140,68 +181,78 @@ impl Poller {
             let until = next.unwrap_or(idle_since + IDLE);
             while !state.plans_anew && !self.changed.wait_until(&mut state, until).timed_out() {}
         }
-        state.runs = false;
+        // Under the same lock: a thread that falls asleep now starts another.
+        state.runs = None;
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        let mut state = self.of.state.lock();
+        if state.runs == Some(self.number) {
+            // It has panicked, or could not begin.
+            (state.runs, state.asks_on) = (None, None);
+            self.of.changed.notify_all();
+            let queues = state.queues.clone();
+            MutexGuard::unlocked(&mut state, || {
+                queues.iter().filter_map(|queue| queue.of.upgrade()).for_each(|of| of.polls.is_left_alone());
+            });
+        }
+        self.of.hang_up_with_the_last(&state);
+    }
+}
+
+impl Served {
+    /// The handle is closed: the poller asks on it no more. Waits until `deadline` for a look that does.
+    pub(crate) fn leave(&self, deadline: Instant) {
+        if process::id() != self.poller.process {
+            return;
+        }
+        let here = thread::current().id();
+        let mut state = self.poller.state.lock();
+        state.queues.retain(|queue| queue.number != self.number);
+        self.poller.is_changed(&mut state);
+        self.poller.hang_up_with_the_last(&state);
+        while state.asks_on.is_some_and(|(on, by)| on == self.number && by != here)
+            && !self.poller.changed.wait_until(&mut state, deadline).timed_out()
+        {}
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.leave(Instant::now() + PATIENCE);
     }
 }
 
 impl LooksForAll for Poller {
-    fn plan_anew(self: Arc<Self>) {
+    fn plan_anew(&self) -> bool {
+        if process::id() != self.process {
+            return false;
+        }
+        let mut state = self.state.lock();
+        self.is_changed(&mut state);
+        state.runs.is_none()
+    }
+
+    fn start(self: Arc<Self>) {
         if process::id() != self.process {
             return;
         }
         let mut state = self.state.lock();
-        self.is_changed(&mut state);
-        if !state.runs {
-            let poller = Arc::clone(&self);
-            // Without it the threads look by themselves.
-            match threads::start("readpast-poller", move || poller.run()) {
-                Ok(_) => state.runs = true,
-                Err(error) => log::warn!("no thread polls for all queues, so that each polls by itself: {error}"),
-            }
+        if state.runs.is_some() {
+            return;
         }
-    }
-
-    fn forget(&self) {
-        if process::id() == self.process {
-            self.is_changed(&mut self.state.lock());
+        let number = state.next_number;
+        state.next_number += 1;
+        state.runs = Some(number);
+        drop(state);
+        let poller = Arc::clone(&self);
+        // Without it the threads look by themselves.
+        if let Err(error) = threads::start("readpast-poller", move || poller.run(number)) {
+            drop(Run { of: &self, number });
+            log::warn!("no thread polls for all queues, so that each polls by itself: {error}");
         }
-    }
-}
-
-/// The next look.
-struct Plan {
-    next: Option<Instant>,
-    /// The queues to look at, if it is time: those for which it nearly is, too.
-    due: Vec<PlannedLook>,
-}
-
-/// A look at one queue.
-struct PlannedLook {
-    asked: AskedQueue,
-    of: Arc<OfQueue>,
-    handles: Vec<Weak<dyn AsksDue>>,
-    /// The last look found nothing either.
-    rests: bool,
-}
-
-impl Plan {
-    fn new(queues: Vec<PolledQueue>, phase: Instant, now: Instant) -> Self {
-        let mut plan = Self { next: None, due: Vec::new() };
-        for PolledQueue { asked, of, handle } in queues {
-            let Some(of) = of.upgrade() else { continue };
-            // A queue may have several handles.
-            if let Some(known) = plan.due.iter_mut().find(|known| Arc::ptr_eq(&known.of, &of)) {
-                known.asked.recovery = known.asked.recovery.min(asked.recovery);
-                known.handles.push(handle);
-                continue;
-            }
-            let Some(PollAt { at, slack, rests }) = of.polls.poll_at(phase, now) else { continue };
-            plan.next = plan.next.map_or(Some(at), |next| Some(next.min(at)));
-            if at <= now + slack {
-                plan.due.push(PlannedLook { asked, of, handles: vec![handle], rests });
-            }
-        }
-        plan
     }
 }
 
@@ -212,22 +263,21 @@ impl Poller {
         self: &Arc<Self>,
         due: &[PlannedLook],
         known: &mut KnownQueues,
-        last: &mut Option<Weak<dyn AsksDue>>,
+        last: &mut Option<u64>,
         failed: bool,
     ) -> bool {
         let asked: Vec<_> = due.iter().map(|look| look.asked.clone()).collect();
         let wakes: Vec<_> = due.iter().map(|look| look.of.polls.all_wakes()).collect();
-        let handles = last.iter().chain(due.iter().flat_map(|look| &look.handles)).filter_map(Weak::upgrade);
-        let handle = handles.into_iter().find(|handle| handle.has_room());
-        *last = handle.as_ref().map(Arc::downgrade).or_else(|| last.take());
-        let answers = match handle {
-            // All connections are at work, or closed.
-            None => Ok(Vec::new()),
-            Some(handle) => {
-                self.sleep(&*handle, due);
-                handle.due(&asked, known)
+        // All connections may be at work, or closed.
+        let handles = last.iter().chain(due.iter().flat_map(|look| &look.handles)).copied();
+        let mut answers = Ok(None);
+        for number in handles.collect::<Vec<_>>() {
+            answers = self.ask(number, &asked, due, known);
+            if !matches!(answers, Ok(None)) {
+                *last = Some(number);
+                break;
             }
-        };
+        }
         let fails = match &answers {
             Ok(_) if failed => {
                 log::info!("one thread polls for all queues of the process again");
@@ -240,7 +290,7 @@ impl Poller {
             }
             Err(_) => true,
         };
-        let answers = answers.unwrap_or_default();
+        let answers = answers.ok().flatten().unwrap_or_default();
         for (place, look) in due.iter().enumerate() {
             match answers.get(place).copied().flatten() {
                 Some(due) => look.of.polls.polled(wakes[place], due),
@@ -250,20 +300,36 @@ impl Poller {
         fails
     }
 
-    /// Asks to be woken for the queues that rest, before the look: what is added later rings.
-    fn sleep(self: &Arc<Self>, handle: &dyn AsksDue, due: &[PlannedLook]) {
-        let Some(login) = handle.doorbell() else { return };
+    /// Asks on the connections of a handle. The handle does not go meanwhile, unless the call hangs.
+    fn ask(
+        self: &Arc<Self>,
+        number: u64,
+        asked: &[AskedQueue],
+        due: &[PlannedLook],
+        known: &mut KnownQueues,
+    ) -> Result<Option<Vec<Option<Due>>>> {
+        let mut state = self.state.lock();
+        let Some(handle) = state.queues.iter().find(|queue| queue.number == number) else { return Ok(None) };
+        let handle = handle.handle.clone();
+        state.asks_on = Some((number, thread::current().id()));
+        drop(state);
+        // Its own drop comes before the next line's.
+        let answers =
+            handle.upgrade().map_or(Ok(None), |handle| handle.due(asked, known, self.pull(&*handle, due).as_ref()));
+        self.state.lock().asks_on = None;
+        self.changed.notify_all();
+        answers
+    }
+
+    /// The question to be woken for the queues that rest, before the look: what is added later rings.
+    fn pull<'a>(self: &'a Arc<Self>, handle: &dyn AsksDue, due: &'a [PlannedLook]) -> Option<BellPull<'a>> {
+        let login = handle.doorbell()?;
         let resting: Vec<_> = due.iter().filter(|look| look.rests).map(|look| look.asked.stem.as_str()).collect();
         if resting.is_empty() {
-            return;
+            return None;
         }
         self.doorbell.listen(login, Arc::downgrade(self) as Weak<dyn Rung>);
-        if let Some(listener) = self.doorbell.must_ask(&resting)
-            && let Err(error) = handle.sleep(&resting, &self.doorbell.channel, listener)
-        {
-            log::debug!("the process could not ask to be woken: {error}");
-            self.doorbell.was_not_asked();
-        }
+        Some(BellPull { bell: &self.doorbell, resting })
     }
 }
 

@@ -20,9 +20,9 @@ impl Regularly {
         Self(Mutex::new(Some(Instant::now() + pause)))
     }
 
-    /// Whether it is due.
-    pub(crate) fn is_due(&self) -> bool {
-        self.0.lock().is_some_and(|next| next <= Instant::now())
+    /// When it is next due; `None`: never again.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        *self.0.lock()
     }
 
     /// Takes the turn, if it is due; the next comes after `pause`.

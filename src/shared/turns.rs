@@ -24,13 +24,14 @@ pub(super) struct Turns {
     pub(super) wakes: u64,
     /// When this process last offered to recover the items of dead workers.
     pub(super) recovered: Option<Instant>,
-    /// Until when a thread sleeps that counts on a look of the poller. It asks again then, or when it is woken.
-    pub(super) asleep_until: Option<Instant>,
-    /// The least interval of those threads.
+    /// Until when threads sleep that count on a look of the poller, and the interval of each. They ask again then, or when they are
+    /// woken.
+    asleep: Vec<(Duration, Instant)>,
+    /// The least of those intervals, as far as is known.
     pub(super) interval: Duration,
     pub(super) pace: Pace,
-    /// There was work since a thread fell asleep.
-    pub(super) has_worked: bool,
+    /// The poller is to plan anew when a thread falls asleep: there was work, or the poller has failed.
+    is_news: bool,
     /// Whether the poller's last look at this queue was answered.
     pub(super) is_polled: bool,
 }
@@ -126,20 +127,26 @@ impl Turns {
 
     /// Notes that a thread sleeps until then, which looks every `interval`; returns whether the poller is to plan anew.
     pub(super) fn sleeps(&mut self, until: Instant, interval: Duration, now: Instant) -> bool {
-        let is_first = self.asleep_until.is_none_or(|until| until <= now);
-        let is_news = is_first || interval < self.interval;
-        if is_news {
-            self.interval = interval;
+        let least = self.least_interval(now);
+        match self.asleep.iter_mut().find(|(of, _)| *of == interval) {
+            Some((_, latest)) => *latest = until.max(*latest),
+            None => self.asleep.push((interval, until)),
         }
-        self.asleep_until = self.asleep_until.max(Some(until));
+        self.interval = least.map_or(interval, |least| least.min(interval));
         self.pace.begin(now);
-        std::mem::take(&mut self.has_worked) || is_news
+        std::mem::take(&mut self.is_news) || least.is_none_or(|least| interval < least)
+    }
+
+    /// The least interval of the threads that sleep; `None`: none does.
+    fn least_interval(&mut self, now: Instant) -> Option<Duration> {
+        self.asleep.retain(|(_, until)| *until > now);
+        self.asleep.iter().map(|(interval, _)| *interval).min()
     }
 
     /// A look found something of these kinds: the thread may look again, and one more.
     pub(super) fn found_something(&mut self, kinds: &str, now: Instant) {
         self.pace.worked(now);
-        self.has_worked = true;
+        self.is_news = true;
         self.of(kinds).is_right_again();
         self.of(kinds).give(2);
     }
@@ -156,8 +163,8 @@ impl Turns {
     }
 
     /// When the poller is to look, if a thread sleeps.
-    pub(super) fn poll_at(&self, phase: Instant, now: Instant) -> Option<PollAt> {
-        self.asleep_until.filter(|until| *until > now)?;
+    pub(super) fn poll_at(&mut self, phase: Instant, now: Instant) -> Option<PollAt> {
+        self.interval = self.least_interval(now)?;
         let (at, slack) = (self.pace.next(self.interval, phase), self.pace.slack(self.interval));
         Some(PollAt { at, slack, rests: self.pace.rests() })
     }
@@ -194,6 +201,7 @@ impl Turns {
     /// The poller cannot look for now: the threads do. Returns whether they are woken.
     pub(super) fn is_left_alone(&mut self, now: Instant) -> bool {
         self.pace.looked(now);
+        self.is_news = true;
         let was_polled = std::mem::take(&mut self.is_polled);
         if was_polled {
             self.of_kinds.values().for_each(|of| of.changed.notify_all());

@@ -57,8 +57,8 @@ impl Procedure {
         Ok(Self { queue: queue.clone(), handler: Arc::new(handler) })
     }
 
-    /// Handles one item, waiting up to `wait` until one is due; `None` when none was. Between two looks at the queue it deletes
-    /// some expired items, if the queue's description has `retention`, as workers do.
+    /// Handles one item, waiting up to `wait` until one is due; `None` when none was. Between two looks at the queue, and
+    /// while it waits, it deletes some expired items, if the queue's description has `retention`, as workers do.
     ///
     /// # Errors
     /// The failure of a claim; and errors that no item caused: the procedure is gone, cannot be executed, or has parameters that
@@ -66,16 +66,17 @@ impl Procedure {
     pub fn work(&self, wait: Duration) -> Result<Option<Worked>> {
         let queue = self.queue.inner();
         let sure = wait.is_zero();
-        queue.waiting(wait, || {
+        let look = || {
             let worked = self.look(queue.process.polls.recovery(queue.recover_interval))?;
             let is_sure = worked.is_some() || !sure || !queue.must_make_sure();
             if is_sure || queue.recover_some(GIVEN_BACK, RECOVER_NOW)? == 0 { Ok(worked) } else { self.look(0) }
-        })
+        };
+        queue.waiting(wait, true, look)
     }
 
     fn look(&self, recover: i32) -> Result<Option<Worked>> {
         let queue = self.queue.inner();
-        self.clean(true);
+        queue.clean_or_log(true);
         if recover > 0 {
             queue.recover_some(GIVEN_BACK, recover)?;
         }
@@ -101,7 +102,7 @@ impl Procedure {
         let worked = match (ended, victim) {
             (Ok(TransactionEnd::Empty | TransactionEnd::Others), _) => {
                 queue.counters.claims(0);
-                self.clean(false);
+                queue.clean_or_log(false);
                 return Ok(None);
             }
             (Ok(TransactionEnd::Done(worked)), _) => worked,
@@ -115,16 +116,5 @@ impl Procedure {
         };
         queue.counters.works(worked.state);
         Ok(Some(worked))
-    }
-
-    /// Deletes some expired items, in this process's turn, as the engine does: with `must` although there is other work. A
-    /// failure is logged, and tried again.
-    fn clean(&self, must: bool) {
-        let queue = self.queue.inner();
-        if queue.turn_to_clean(must)
-            && let Err(error) = queue.clean()
-        {
-            log::warn!("queue {}: expired items could not be deleted: {error}", self.queue.name());
-        }
     }
 }

@@ -6,6 +6,7 @@ use readpast::{Action, Answer, Engine, ErrorKind, ItemState, Queue, Settlement};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+use support::limit::{in_time, until};
 use support::scratch::Scratch;
 
 const LONG: Duration = Duration::from_secs(600);
@@ -72,6 +73,39 @@ fn a_worker_that_was_given_up_gives_its_items_back_itself() {
     assert_eq!(queue.stats().unwrap().count(ItemState::Pending), 1);
     engine.close(Some(LONG)).unwrap();
     is_back(&queue);
+}
+
+/// The program is about to end: it waits for no lock of others, and for no second try.
+#[test]
+fn the_last_try_of_a_worker_that_was_given_up_is_brief() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[("pool.size", "1")]);
+    let (engine, _) = at_work(&queue, WorkerTerms::default());
+    let mut holder = scratch.session();
+    holder.execute("BEGIN", &[]).unwrap();
+    holder.execute("SELECT 1 FROM readpast.job FOR UPDATE", &[]).unwrap();
+    engine.close(Some(Duration::from_millis(1))).unwrap_err();
+    in_time(|| engine.abandon());
+    holder.execute("ROLLBACK", &[]).unwrap();
+    let calls = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    scratch.wait_for(calls, "0");
+}
+
+/// The program's knowledge of its items is uncertain: none is given back.
+#[test]
+fn the_leases_of_a_worker_whose_observer_panicked_run_out() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[]);
+    queue.enqueue(&[NewItem::default()], None).unwrap();
+    let observer = |event: &Event<'_>| assert!(!matches!(event, Event::Settled { .. }), "as it happens");
+    let terms = WorkerTerms { observer: Some(Arc::new(observer)), ..WorkerTerms::default() };
+    let (engine, key) = at_work(&queue, terms);
+    let Taken::Items(other) = engine.take(1, LONG).unwrap() else { panic!("there is another") };
+    assert_eq!(engine.end(&[done(&key)]), [Answer::Ok]);
+    until("the observer has panicked", || engine.is_lost(other.get(0).unwrap().key(), 1));
+    engine.abandon();
+    assert_eq!(queue.stats().unwrap().count(ItemState::Processing), 1);
+    engine.close(Some(LONG)).unwrap_err();
 }
 
 #[test]

@@ -9,6 +9,11 @@ use support::scratch::{Scratch, changed, config};
 
 const ALONE: [(&str, &str); 2] = [("poll.interval_ms", "3600000"), ("recover.interval_ms", "3600000")];
 
+/// Nobody rings, and the threads look by themselves an hour later: only the poller finds it, which looks less and less often.
+const BY_THE_POLLER: [(&str, &str); 2] = [("poll.doorbell", "off"), ("poll.interval_ms", "3600000")];
+
+const LONG: Duration = Duration::from_secs(600);
+
 /// A thread that waits for an item, in a process that has a row among the sleepers and whose looks fail.
 fn sleeper(scratch: &Scratch, settings: &[(&str, &str)]) -> JoinHandle<Batch> {
     let queue = scratch.open(&[&ALONE, settings].concat());
@@ -102,6 +107,20 @@ fn a_listener_that_is_killed_is_followed_by_another() {
 }
 
 #[test]
+fn a_closed_queue_leaves_no_connection_behind() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[("poll.interval_ms", "50"), ("application", "closed")]);
+    let waits = queue.clone();
+    let sleeper = std::thread::spawn(move || waits.claim(1, Duration::from_secs(3600)));
+    let listeners = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'";
+    scratch.wait_for(listeners, "1");
+    queue.close(LONG).unwrap();
+    sleeper.join().unwrap().unwrap_err();
+    scratch.wait_for(listeners, "0");
+    drop(queue);
+}
+
+#[test]
 fn rows_of_dead_processes_go_when_another_falls_asleep() {
     let scratch = Scratch::new();
     scratch.run("INSERT INTO readpast.queue_sleeper (queue, channel, listener) SELECT 'job', 'dead', 0 FROM generate_series(1, 9)");
@@ -117,8 +136,8 @@ fn rows_of_dead_processes_go_when_another_falls_asleep() {
 fn without_a_doorbell_the_poller_finds_it() {
     let scratch = Scratch::new();
     // The driver alone knows the server of a data source; "off" is for who wants no more connections.
-    let queue = scratch.open(&[("poll.doorbell", "off"), ("poll.interval_ms", "50")]);
-    let sleeper = std::thread::spawn(move || queue.claim(1, Duration::from_secs(3600)).unwrap());
+    let queue = scratch.open(&BY_THE_POLLER);
+    let sleeper = std::thread::spawn(move || queue.claim(1, LONG).unwrap());
     let listeners = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'";
     let polls = "SELECT (COUNT(*) > 0)::text FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%queue_due%' \
                  AND query NOT LIKE '%pg_stat_activity%'";
@@ -136,14 +155,11 @@ fn looks_serve_all_queues_of_a_process() {
         let spec = format!(r#"{{"queue": "{name}", "columns": [{{"name": "Payload", "type": "text"}}]}}"#);
         readpast::install(&scratch.config(&[]), Some(&readpast::QueueSpec::from_json(&spec).unwrap())).unwrap();
     }
-    let named = [("poll.interval_ms", "50"), ("application", "looks"), ("poll.doorbell", "off")];
+    let named = [&BY_THE_POLLER[..], &[("application", "looks")]].concat();
     let open = |name: &str| Queue::open(&config(&changed(&scratch.connection(), &[]), &named), name).unwrap();
     let queues: Vec<_> = names.iter().map(|name| open(name)).collect();
-    let sleepers: Vec<_> = queues
-        .iter()
-        .cloned()
-        .map(|queue| std::thread::spawn(move || queue.claim(1, Duration::from_secs(3600)).unwrap().len()))
-        .collect();
+    let sleepers: Vec<_> =
+        queues.iter().cloned().map(|queue| std::thread::spawn(move || queue.claim(1, LONG).unwrap().len())).collect();
     let looks = "SELECT (COUNT(*) > 0)::text FROM pg_stat_activity WHERE application_name = 'looks' AND query LIKE '%queue_due%'";
     scratch.wait_for(looks, "true");
     for name in ["job", "two", "three"] {
@@ -159,8 +175,8 @@ fn a_look_finds_the_items_of_a_dead_worker() {
     add(&scratch);
     let dead = scratch.open(&[("worker", "dead")]);
     assert_eq!(dead.claim(1, Duration::ZERO).unwrap().len(), 1);
-    let queue = scratch.open(&[("poll.interval_ms", "50"), ("recover.interval_ms", "100")]);
-    let sleeper = std::thread::spawn(move || queue.claim(1, Duration::from_secs(3600)).unwrap().len());
+    let queue = scratch.open(&[&BY_THE_POLLER[..], &[("recover.interval_ms", "100")]].concat());
+    let sleeper = std::thread::spawn(move || queue.claim(1, LONG).unwrap().len());
     scratch.run("UPDATE readpast.job SET lease_until = started_at");
     assert_eq!(sleeper.join().unwrap(), 1);
 }

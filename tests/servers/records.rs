@@ -4,7 +4,9 @@ use readpast::engine::{Engine, WorkerTerms};
 use readpast::item::{Action, NewItem, Settlement};
 use readpast::{
     ErrorKind, Filter, ItemRef, ItemState, OperatorAction, OperatorVerb, Queue, QueueSpec, Worker, drop_queue, install,
+    queue::MAX_WAIT, worker::Procedure,
 };
+use std::thread;
 use std::time::{Duration, SystemTime};
 use support::both::Database;
 use support::limit::until;
@@ -235,12 +237,11 @@ fn workers_are_registered_idle_ones_too() {
         let queue = open(&database, &[]);
         queue.claim(1, Duration::ZERO).unwrap();
         assert_eq!(queue.workers().unwrap(), [], "one call makes no worker");
-        let idle = open(&database, &[("worker", "idle one")]);
+        // It makes no call: no handler asks for an item.
+        let idle = open(&database, &[("worker", "idle one"), ("worker.ahead", "0")]);
         let engine = Engine::new(&idle, WorkerTerms::default());
-        until("the idle worker is registered", || {
-            engine.take(1, Duration::from_millis(10)).unwrap();
-            !queue.workers().unwrap().is_empty()
-        });
+        engine.start().unwrap();
+        until("the idle worker is registered", || !queue.workers().unwrap().is_empty());
         engine.close(None).unwrap();
         Worker::new(&queue).until_empty(true).run(|_| ()).unwrap();
         let found = queue.workers().unwrap();
@@ -273,6 +274,43 @@ fn workers_are_registered_idle_ones_too() {
         seen("a new one");
         let names: Vec<_> = queue.workers().unwrap().into_iter().map(|worker| worker.worker).collect();
         assert_eq!(names, ["a new one"]);
+    }
+}
+
+/// The poller looks for them; in half a minute they have reported.
+#[test]
+fn waiting_claims_and_procedures_do_the_work_of_idle_workers() {
+    for database in Database::each() {
+        let spec =
+            r#"{"queue": "MailBox", "columns": [{"name": "N", "type": "integer"}], "retention": {"cancelled": "1h"}}"#;
+        install(&database.config(&[]), Some(&QueueSpec::from_json(spec).unwrap())).unwrap();
+        database.run(database.pick(
+            "CREATE PROCEDURE dbo.handle @n int AS RETURN 0",
+            "CREATE FUNCTION public.handle(n_ integer) RETURNS void LANGUAGE sql AS 'SELECT NULL'",
+        ));
+        let queue = open(&database, &[]);
+        let waits = |worker| {
+            let hour = [("poll.interval_ms", "3600000"), ("recover.interval_ms", "3600000"), ("poll.doorbell", "off")];
+            open(&database, &[&hour[..], &[("worker", worker), ("retention.interval_ms", "10")]].concat())
+        };
+        let (claims, works) = (waits("claims"), waits("works"));
+        let stops = [claims.clone(), works.clone()];
+        thread::scope(|scope| {
+            let procedure = Procedure::find(&works, "handle").unwrap();
+            scope.spawn(move || claims.claim(1, MAX_WAIT).unwrap_err());
+            scope.spawn(move || procedure.work(MAX_WAIT).unwrap_err());
+            let in_an_hour = NewItem { delay_ms: Some(3_600_000), ..NewItem::default() };
+            let key = queue.enqueue(&[in_an_hour], None).unwrap().remove(0).key;
+            queue.settle(&[Settlement::control(&key, None, Action::Cancel)], None).unwrap();
+            database.run(database.pick(
+                "UPDATE [readpast].MailBox SET UpdatedAt = DATEADD(DAY, -1, UpdatedAt)",
+                "UPDATE readpast.mail_box SET updated_at = updated_at - interval '1 day'",
+            ));
+            until("the expired item is deleted", || queue.get(&key).unwrap().is_empty());
+            until("figures are kept", || !queue.minutes(SystemTime::UNIX_EPOCH).unwrap().is_empty());
+            until("both are registered", || queue.workers().unwrap().len() == 2);
+            stops.iter().for_each(Queue::interrupt);
+        });
     }
 }
 
@@ -313,7 +351,7 @@ fn one_of_all_keeps_the_figures_of_a_minute() {
 fn workers_keep_the_figures_of_each_minute() {
     for database in Database::each() {
         install_mail(&database);
-        let queue = open(&database, &[("retention.interval_ms", "10")]);
+        let queue = open(&database, &[("retention.interval_ms", "86400000")]);
         let engine = Engine::new(&queue, WorkerTerms::default());
         engine.start().unwrap();
         until("figures are kept", || !queue.minutes(SystemTime::UNIX_EPOCH).unwrap().is_empty());

@@ -1,1 +1,1 @@
-SELECT {{ object("queue_minute_keep") }}(?::text, ?::bigint, ?::bigint, ?::bigint, ?::bigint, ?::bigint)
+SELECT {{ object("queue_minute_keep") }}(?::text, ?::bigint, ?::bigint, ?::bigint, ?::bigint, ?::bigint)::integer

@@ -140,3 +140,26 @@ fn large_items_are_not_claimed_ahead() {
         assert_eq!(state.room(later), ahead + 3);
     }
 }
+
+/// The last item goes with the answer of a step: it was lost and given back meanwhile.
+#[test]
+fn a_step_that_ends_the_last_item_ends_the_measuring() {
+    let now = Instant::now();
+    let mut state = EngineState::new(Prefetch::new(HOLD, 1000), usize::MAX, PROOF * 3, false);
+    state.phase = Phase::Working;
+    state.claiming = 1;
+    state.claimed(batch_of("CLAIMED", 0, 1), 1, now);
+    let batch = state.take(1, now).unwrap();
+    let item = batch.get(0).unwrap();
+    let claim = (item.key().to_owned(), item.attempt());
+    assert!(state.in_flight.begin_step(&claim).is_some());
+    state.prefetch.ended(1000, now);
+    assert!(state.ahead(now) > 0);
+    assert!(state.in_flight.lose_taken(&claim, now).is_some());
+    state.in_flight.abandon_taken();
+    state.give_back_abandoned();
+    assert!(!state.holds_nothing(), "its step is under way");
+    state.stepped(&claim, None);
+    assert!(state.holds_nothing());
+    assert_eq!(state.ahead(now), 0);
+}

@@ -18,6 +18,11 @@ enum Step {
     Block(bool),
     /// The poller's looks are answered from now on; no answer comes, or an error.
     Polls(Answered),
+    /// The thread of a kind goes, or comes.
+    Thread {
+        kind: usize,
+        is_there: bool,
+    },
     Pass(u64),
 }
 
@@ -36,6 +41,10 @@ struct Model {
     is_blocked: bool,
     /// Kind, since when it is there, and when it is due.
     items: Vec<(usize, Instant, Instant)>,
+    /// How often the thread of each kind looks.
+    intervals: [Duration; 2],
+    /// Since when it is there.
+    there: [Option<Instant>; 2],
     /// When each thread wakes by itself; one for each kind.
     threads: [Option<Instant>; 2],
     polls: Option<Instant>,
@@ -44,6 +53,10 @@ struct Model {
 
 impl Model {
     fn new() -> Self {
+        Self::of([INTERVAL; 2])
+    }
+
+    fn of(intervals: [Duration; 2]) -> Self {
         let start = Instant::now();
         let mut model = Self {
             turns: Turns::default(),
@@ -52,6 +65,8 @@ impl Model {
             answered: Answered::Yes,
             is_blocked: false,
             items: Vec::new(),
+            intervals,
+            there: [Some(start); 2],
             threads: [None; 2],
             polls: None,
             looks: 0,
@@ -63,10 +78,12 @@ impl Model {
     /// Threads claim until each sleeps, as fetchers do after each change; then the poller plans.
     fn settle(&mut self) {
         for (kind, name) in KINDS.into_iter().enumerate() {
-            loop {
-                let patience = self.turns.patience(INTERVAL);
+            self.threads[kind] = None;
+            while self.there[kind].is_some() {
+                let interval = self.intervals[kind];
+                let patience = self.turns.patience(interval);
                 if let Some(until) = self.turns.of(name).next(patience, self.now) {
-                    self.turns.sleeps(until, INTERVAL, self.now);
+                    self.turns.sleeps(until, interval, self.now);
                     self.threads[kind] = Some(until);
                     break;
                 }
@@ -139,9 +156,10 @@ impl Model {
     }
 
     fn check(&self) {
-        for (_, since, due) in &self.items {
-            let most = INTERVAL * 2 + GRACE;
-            let waited = self.now.saturating_duration_since(*since.max(due));
+        for (kind, since, due) in &self.items {
+            let Some(there) = self.there[*kind] else { continue };
+            let most = self.intervals[*kind] * 2 + GRACE;
+            let waited = self.now.saturating_duration_since(there.max(*since).max(*due));
             assert!(waited <= most, "an item waits for {waited:?}");
         }
     }
@@ -156,6 +174,10 @@ impl Model {
                 self.answered = *answered;
                 self.settle_without_plan();
             }
+            Step::Thread { kind, is_there } => {
+                self.there[*kind] = is_there.then(|| self.there[*kind].unwrap_or(self.now));
+                self.settle_without_plan();
+            }
             Step::Pass(ms) => self.pass(Duration::from_millis(*ms)),
         }
     }
@@ -166,6 +188,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => (0..2_usize, prop::sample::select(vec![0, 0, 40, 700, 5_000])).prop_map(|(kind, delay)| Step::Add { kind, delay }),
         1 => any::<bool>().prop_map(Step::Block),
         1 => prop::sample::select(vec![Answered::Yes, Answered::Yes, Answered::Never, Answered::WithAnError]).prop_map(Step::Polls),
+        1 => (0..2_usize, any::<bool>()).prop_map(|(kind, is_there)| Step::Thread { kind, is_there }),
         6 => prop::sample::select(vec![1, 30, 60, 250, 999, 1_500, 9_000]).prop_map(Step::Pass),
     ];
     prop::collection::vec(step, 0..60)
@@ -176,11 +199,12 @@ proptest! {
 
     /// Nobody sleeps over an item: it is claimed within the time after which the threads look by themselves, whatever the poller does.
     #[test]
-    fn no_item_is_slept_over(steps in steps()) {
-        let mut model = Model::new();
+    fn no_item_is_slept_over(steps in steps(), intervals in prop::array::uniform2(prop::sample::select(vec![50, 400, 1_000, 3_000]))) {
+        let mut model = Model::of(intervals.map(Duration::from_millis));
         for step in &steps {
             model.step(step);
         }
+        (0..2).for_each(|kind| model.step(&Step::Thread { kind, is_there: true }));
         model.pass(Duration::from_secs(20));
         prop_assert!(model.items.is_empty());
     }
@@ -227,4 +251,30 @@ fn a_blocked_item_wakes_a_thread_once_an_interval() {
     model.pass(Duration::from_secs(100));
     let wakes = model.turns.all_wakes() - before;
     assert!((90..=200).contains(&wakes), "{wakes} for two kinds");
+}
+
+/// Others may sleep all the time.
+#[test]
+fn the_poller_slows_down_when_a_hasty_thread_has_gone() {
+    let (mut turns, start) = (Turns::default(), Instant::now());
+    let hasty = INTERVAL / 20;
+    assert!(turns.sleeps(start + INTERVAL * 3, INTERVAL, start));
+    assert!(turns.sleeps(start + INTERVAL, hasty, start), "the poller is to look sooner");
+    assert!(!turns.sleeps(start + INTERVAL * 4, INTERVAL, start));
+    (0..20).for_each(|_| turns.pace.looked(start));
+    let next = |turns: &mut Turns, now| turns.poll_at(start, now).unwrap().at;
+    assert_eq!(next(&mut turns, start), start + hasty);
+    assert_eq!(next(&mut turns, start + INTERVAL), start + INTERVAL, "only the others sleep now");
+    assert!(!turns.sleeps(start + INTERVAL * 5, INTERVAL, start + INTERVAL));
+    assert_eq!(turns.interval, INTERVAL);
+}
+
+/// The poller's thread has ended by a panic, or got no answer: a thread that falls asleep starts it, although others sleep.
+#[test]
+fn a_poller_that_failed_plans_anew() {
+    let (mut turns, start) = (Turns::default(), Instant::now());
+    assert!(turns.sleeps(start + INTERVAL * 9, INTERVAL, start));
+    assert!(!turns.sleeps(start + INTERVAL * 9, INTERVAL, start));
+    turns.is_left_alone(start);
+    assert!(turns.sleeps(start + INTERVAL * 9, INTERVAL, start));
 }

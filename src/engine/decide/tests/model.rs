@@ -179,7 +179,7 @@ impl Model {
                     self.fetchers[fetcher] = match work {
                         FetcherWork::Settle { ended, room } => Fetcher::Settles { ended, room },
                         FetcherWork::Claim { room, .. } => Fetcher::Claims { room },
-                        FetcherWork::Clean => Fetcher::Cleans,
+                        FetcherWork::Clean { .. } => Fetcher::Cleans,
                         FetcherWork::Fire => Fetcher::Fires,
                     };
                     self.wake_fetchers();
