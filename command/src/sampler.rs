@@ -40,6 +40,8 @@ struct Known {
 /// How often the registry is read, and how often the last minutes.
 const WORKERS_EVERY: Duration = Duration::from_secs(10);
 const MINUTES_EVERY: Duration = Duration::from_secs(30);
+/// The schedules that are watched.
+const SCHEDULES: u32 = 100;
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// Figures, and when they were taken.
@@ -57,7 +59,7 @@ pub struct History {
     pub failures: u64,
     /// The workers that have reported within a week, those that did so last first; none where they cannot be read.
     pub workers: Arc<Vec<RegisteredWorker>>,
-    /// The schedules; none where they cannot be read.
+    /// The next schedules; none where they cannot be read.
     pub schedules: Arc<Vec<Schedule>>,
     /// The minutes of the last day, as far as they were kept.
     pub day: Arc<Vec<Minute>>,
@@ -144,7 +146,7 @@ impl Sampler {
             let found = self.reported("the workers cannot be read", queue.workers()).map(Arc::new);
             let found = found.or_else(|| workers.map(|(_, workers)| workers)).unwrap_or_default();
             let schedules = if queue.spec().schedules.is_some() {
-                self.reported("the schedules cannot be read", queue.schedules()).unwrap_or_default()
+                self.reported("the schedules cannot be read", queue.next_schedules(SCHEDULES)).unwrap_or_default()
             } else {
                 Vec::new()
             };

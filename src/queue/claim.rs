@@ -38,8 +38,8 @@ impl QueueInner {
         self.backend.own().is_some() && self.unsure.swap(false, Ordering::Relaxed)
     }
 
-    /// Repeats `look` until it finds something, up to `wait`. While the poller looks for this thread, it reports its worker, and, if
-    /// it `cleans`, does that when it is due.
+    /// Repeats `look` until it finds something, up to `wait`. Before that it puts in what is planned. While the poller looks for this
+    /// thread, it reports its worker, and, if it `cleans`, does that when it is due.
     pub(crate) fn waiting<T>(
         &self,
         wait: Duration,
@@ -54,9 +54,11 @@ impl QueueInner {
         let deadline = Instant::now() + wait;
         let called_off = || self.called_off().is_some();
         loop {
+            self.fire_or_log();
             // A claim without a wait always asks the server.
             let clean_at = cleans.then(|| self.cleaning_due()).flatten().map(|due| due.at);
-            let until = self.report_due().into_iter().chain(clean_at).fold(deadline, Instant::min);
+            let until =
+                self.report_due().into_iter().chain(clean_at).chain(self.planned_at()).fold(deadline, Instant::min);
             let my_turn = wait.is_zero() || polls.wait_turn(kinds, until, self.poll_interval, called_off);
             if let Some(called_off) = self.called_off() {
                 if my_turn {

@@ -61,7 +61,15 @@ impl Queue {
     /// # Errors
     /// [`ErrorKind::Unsupported`] when the description has no `schedule`, and those of a call.
     pub fn schedules(&self) -> Result<Vec<Schedule>> {
-        self.0.schedules()
+        self.0.schedules(None)
+    }
+
+    /// The first `most` of those that fire: the next ones, and before them those that are late.
+    ///
+    /// # Errors
+    /// As [`schedules`](Self::schedules); [`ErrorKind::InvalidArgument`] when `most` is not 1 to 1,000.
+    pub fn next_schedules(&self, most: u32) -> Result<Vec<Schedule>> {
+        self.0.schedules(Some(check_count("the number of schedules", most)?))
     }
 
     /// Makes a schedule, or changes it; whether it is new. A time that is planned stays, unless rule or zone change or the schedule

@@ -33,7 +33,7 @@ impl QueueInner {
     }
 
     fn takes_schedules(&self) -> bool {
-        self.backend.own().is_some_and(|own| own.schedules.is_some())
+        self.attached.is_none() && self.backend.own().is_some_and(|own| own.schedules.is_some())
     }
 
     fn schedule_calls(&self) -> Result<&ScheduleCalls> {
@@ -52,9 +52,9 @@ impl QueueInner {
         self.ask(CallKind::Schedules, yields_to, |session| calls::list_schedules(session, calls, most))
     }
 
-    /// [`crate::Queue::schedules`].
-    pub(crate) fn schedules(&self) -> Result<Vec<Schedule>> {
-        let ScheduleList { mut schedules, now_ms } = self.schedule_list(YieldsTo::Closing, None)?;
+    /// [`crate::Queue::schedules`], or with `most` [`crate::Queue::next_schedules`].
+    pub(crate) fn schedules(&self, most: Option<i32>) -> Result<Vec<Schedule>> {
+        let ScheduleList { mut schedules, now_ms } = self.schedule_list(YieldsTo::Closing, most)?;
         for schedule in &mut schedules {
             match Rule::new(&schedule.cron, &schedule.zone) {
                 Ok(rule) => {
@@ -107,6 +107,15 @@ impl QueueInner {
             turns.within(Duration::from_secs(1));
         }
         failed.map_or(Ok(()), Err)
+    }
+
+    /// Puts in what is planned by now, if it is this thread's turn, on a thread with other work.
+    pub(super) fn fire_or_log(&self) {
+        if self.turn_to_fire()
+            && let Err(error) = self.fire_schedules()
+        {
+            log::warn!("queue {}: items of schedules could not be put in: {error}", self.terms.queue());
+        }
     }
 
     /// Fires it if it is time; its next planned time. `None`: there is none before the year 5000.
@@ -205,7 +214,9 @@ impl QueueInner {
         if fired.0 == "GONE" {
             return Err(mistake("name", format!("there is no schedule {name:?}")));
         }
-        self.has_changed("run schedule", name);
+        if fired.1.is_some() {
+            self.has_changed("run schedule", name);
+        }
         Ok(fired)
     }
 

@@ -27,8 +27,17 @@ const SEEN: &str = "seen";
 const TOKEN: &str = "token";
 
 /// Why nothing can be changed.
-pub const CHANGES_NOTHING: &str = "This server, or your right, only shows. It takes --allow-actions, a login that may change items, and a \
+const CHANGES_NOTHING: &str = "This server, or your right, only shows. It takes --allow-actions, a login that may change items, and a \
                                    token or a user with the right to operate.";
+
+/// The page for a form that may not operate, or that is not of this server.
+pub fn refused(app: &App, request: &Request) -> Option<Answer> {
+    if !app.may(request, Right::Operate) {
+        return Some(app.pages.problem(app, request, 403, "Nothing can be changed here", CHANGES_NOTHING));
+    }
+    let is_ours = app.auth.trusts_form(&request.headers, request.one("secret"));
+    (!is_ours).then(|| app.pages.problem(app, request, 403, "Nothing was done", STRANGE_FORM))
+}
 
 /// The action that the request asks for, or a page that says what is wrong.
 fn asked(app: &App, request: &Request) -> Result<Verb, Answer> {

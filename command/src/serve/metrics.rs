@@ -193,10 +193,10 @@ fn of_types(samples: &[(&str, &Sample)]) -> Vec<Family> {
 fn planned(history: &[(&str, History)]) -> [Family; 1] {
     let mut late = gauge(
         "readpast_schedule_late_seconds",
-        "For how long a schedule's planned time has been over; 0 when it is not. One that is off has none.",
+        "For how long a schedule's planned time has been over; 0 when it is not. Of the next 100 that fire.",
     );
     for (queue, history) in history {
-        for schedule in history.schedules.iter().filter(|schedule| schedule.enabled) {
+        for schedule in history.schedules.iter() {
             let labels = [("queue", *queue), ("schedule", schedule.name.as_str())];
             seconds(schedule.late_ms).into_iter().for_each(|value| late.add(&labels, value));
         }

@@ -1,14 +1,11 @@
 //! Operations: who did what, and how far actions on many items are.
 
-use super::App;
-use super::act::CHANGES_NOTHING;
 use super::answer::Answer;
-use super::auth::STRANGE_FORM;
 use super::encoding::encode;
 use super::items::{error_text, text};
 use super::pages::Page;
 use super::request::Request;
-use super::right::Right;
+use super::{App, act};
 use crate::operations;
 use crate::output::note;
 use crate::sampler::Sampler;
@@ -112,11 +109,8 @@ pub fn one(app: &App, sampler: &Sampler, request: &Request) -> Answer {
 
 /// Asks for its end.
 pub fn cancel(app: &App, sampler: &Sampler, request: &Request) -> Answer {
-    if !app.may(request, Right::Operate) {
-        return app.pages.problem(app, request, 403, "Nothing can be changed here", CHANGES_NOTHING);
-    }
-    if !app.auth.trusts_form(&request.headers, request.one("secret")) {
-        return app.pages.problem(app, request, 403, "Nothing was done", STRANGE_FORM);
+    if let Some(refusal) = act::refused(app, request) {
+        return refusal;
     }
     let action = match find(app, sampler, request) {
         Ok(action) => action,

@@ -1,16 +1,13 @@
 //! Schedules: what queues put in by themselves, when next, and how it went; run now, off and on.
 
-use super::act::CHANGES_NOTHING;
 use super::answer::Answer;
-use super::auth::STRANGE_FORM;
 use super::pages::Page;
 use super::request::Request;
-use super::right::Right;
-use super::{App, items};
+use super::{App, act, items};
 use crate::output::note;
 use crate::sampler::Sampler;
 use readpast::item::ScheduleChange;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// A schedule that is over for longer is late.
 const LATE_MS: i64 = 60_000;
@@ -37,11 +34,8 @@ pub fn page(app: &App, request: &Request) -> Answer {
 
 /// Runs a schedule now, or switches it.
 pub fn act(app: &App, sampler: &Sampler, request: &Request) -> Answer {
-    if !app.may(request, Right::Operate) {
-        return app.pages.problem(app, request, 403, "Nothing can be changed here", CHANGES_NOTHING);
-    }
-    if !app.auth.trusts_form(&request.headers, request.one("secret")) {
-        return app.pages.problem(app, request, 403, "Nothing was done", STRANGE_FORM);
+    if let Some(refusal) = act::refused(app, request) {
+        return refusal;
     }
     let (name, verb) = (request.one("name").unwrap_or_default(), request.one("verb").unwrap_or_default());
     if app.environment.asks_twice() && request.one("confirm").map(str::trim) != Some(name) {
@@ -59,13 +53,18 @@ pub fn act(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "disable" => switched(false),
         _ => return app.pages.problem(app, request, 400, "No such action", "The address names no action."),
     };
-    note(&format!("{verb} schedule {name:?} of {} by {}: {}", queue.name(), request.who, word(&done)));
+    let log = |result: &str| {
+        note(&format!("{verb} schedule {name:?} of {} by {}: {result}", queue.name(), request.who));
+    };
     match done {
-        Ok(()) => Answer::see("/schedules"),
-        Err(error) => app.pages.problem(app, request, 502, "Nothing was done", &items::error_text(&error)),
+        Ok(()) => {
+            log("done");
+            Answer::see("/schedules")
+        }
+        Err(error) => {
+            let why = items::error_text(&error);
+            log(&why);
+            app.pages.problem(app, request, 502, "Nothing was done", &why)
+        }
     }
-}
-
-fn word(done: &readpast::Result<()>) -> Value {
-    done.as_ref().map_or_else(|error| json!(error.message()), |()| json!("done"))
 }

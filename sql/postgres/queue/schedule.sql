@@ -117,8 +117,11 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 BEGIN
-    IF name_ IS NULL OR name_ = '' OR LENGTH(name_) > 100 THEN
-        RAISE EXCEPTION '{{ procedure }}: name_ has from 1 to 100 characters' USING ERRCODE = 'RP021';
+    IF name_ IS NULL OR LENGTH(name_) NOT BETWEEN 1 AND 100 OR name_ LIKE '% ' THEN
+        RAISE EXCEPTION '{{ procedure }}: name_ has from 1 to 100 characters, and no blank at its end' USING ERRCODE = 'RP021';
+    END IF;
+    IF LENGTH(cron_) > 200 OR LENGTH(zone_) > 64 THEN
+        RAISE EXCEPTION '{{ procedure }}: cron_ has at most 200 characters, and zone_ 64' USING ERRCODE = 'RP021';
     END IF;
     IF missed_ NOT IN ('once', 'each', 'skip') OR overlap_ NOT IN ('allow', 'skip') THEN
         RAISE EXCEPTION '{{ procedure }}: missed_ is once, each or skip, and overlap_ is allow or skip' USING ERRCODE = 'RP021';

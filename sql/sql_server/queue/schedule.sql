@@ -112,7 +112,7 @@ Returns ADDED, CHANGED, REMOVED or NOT_FOUND.
 Table access order: QueueSchedule.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @Name nvarchar(100), @Cron nvarchar(200) = NULL, @Zone varchar(64) = NULL, @Items nvarchar(max) = NULL,
+    @Name nvarchar(4000), @Cron nvarchar(4000) = NULL, @Zone nvarchar(4000) = NULL, @Items nvarchar(max) = NULL,
     @Missed varchar(10) = NULL, @Overlap varchar(10) = NULL, @Enabled bit = NULL, @Remove bit = 0
 AS
 BEGIN
@@ -120,7 +120,11 @@ BEGIN
     DECLARE @_Answer varchar(20) = 'NOT_FOUND';
 
 {% include "part/no_transaction.sql" %}
-    IF @Name IS NULL OR @Name = N'' THROW 50021, N'{{ procedure }}: @Name is empty.', 1;
+    /* In units of two bytes: LEN leaves blanks at the end out, and a parameter of their length would cut. */
+    IF @Name IS NULL OR DATALENGTH(@Name) NOT BETWEEN 2 AND 200 OR @Name LIKE N'% '
+        THROW 50021, N'{{ procedure }}: @Name has from 1 to 100 characters, and no blank at its end.', 1;
+    IF DATALENGTH(@Cron) > 400 OR DATALENGTH(@Zone) > 128
+        THROW 50021, N'{{ procedure }}: @Cron has at most 200 characters, and @Zone 64.', 1;
     IF @Missed NOT IN ('once', 'each', 'skip') THROW 50021, N'{{ procedure }}: @Missed is once, each or skip.', 1;
     IF @Overlap NOT IN ('allow', 'skip') THROW 50021, N'{{ procedure }}: @Overlap is allow or skip.', 1;
     IF @Items IS NOT NULL

@@ -341,7 +341,8 @@ IF OBJECT_ID(N'[readpast].[QueueMinute]', N'U') IS NULL
 /* When each queue puts items in by itself. [NextAt] moves on in the commit that puts an item in; NULL: it is not computed yet. */
 IF OBJECT_ID(N'[readpast].[QueueSchedule]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueSchedule] (
-        [Queue] varchar(40) NOT NULL, [Name] nvarchar(100) NOT NULL, [Cron] nvarchar(200) NOT NULL, [Zone] varchar(64) NOT NULL,
+        [Queue] varchar(40) NOT NULL, [Name] nvarchar(100) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Cron] nvarchar(200) NOT NULL, [Zone] varchar(64) NOT NULL,
         [Items] nvarchar(max) NOT NULL, [Missed] varchar(10) NOT NULL, [Overlap] varchar(10) NOT NULL,
         [Described] bit NOT NULL, /* 1: the description has it */
         [Enabled] bit NOT NULL, [NextAt] datetime2(7) NULL, [LastAt] datetime2(7) NULL, [FiredAt] datetime2(7) NULL,
