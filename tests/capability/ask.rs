@@ -26,7 +26,7 @@ fn asked(queue: &dyn Api, what: &str, arguments: &Value) -> Value {
 
 fn answers_have_the_members_of_the_page(given: &Given) {
     let queue = given.described(
-        r#""types": ["A", "B"], "steps": ["one", "two"], "attempts": {"history": true},
+        r#""types": ["A", "B"], "steps": ["one", "two"], "attempts": {"history": true}, "schedule": [],
         "columns": [{"name": "Payload", "type": "text(100)"}]"#,
     );
     let of_b = NewItem { kind: Some("B".to_owned()), ..item("held") };
@@ -61,6 +61,13 @@ fn answers_have_the_members_of_the_page(given: &Given) {
         ("settings", json!({})),
         ("set", json!({"name": "leaseMs", "value": 30_000})),
         ("doctor", json!({})),
+        (
+            "schedule",
+            json!({"name": "nightly", "cron": "@daily", "zone": "UTC", "item": {"type": "A", "columns": {"Payload": "n"}}}),
+        ),
+        ("run_schedule", json!({"name": "nightly"})),
+        ("schedules", json!({})),
+        ("unschedule", json!({"name": "nightly"})),
     ] {
         if what == "retry" {
             given.meddle("Status = 'Error'", "Status = 'Pending'");
