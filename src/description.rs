@@ -27,7 +27,7 @@ pub use self::{
         BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RetentionSpec,
         RolesSpec, SubtypeSpec,
     },
-    parse::Format,
+    parse::{Format, reference},
     procedures::{ClaimedBySpec, ProceduresSpec},
     rows::{Comparison, RowCondition, RowTest},
     schedule::{ScheduleSpec, read_item as schedule_item},

@@ -50,14 +50,14 @@ pub(super) struct Mistake {
     pub(super) why: String,
 }
 
-type Checked = std::result::Result<(), Mistake>;
+pub(super) type Checked = std::result::Result<(), Mistake>;
 
 /// A place in a description.
 #[derive(Debug, Clone, Default)]
-struct DescriptionPath(Vec<Step>);
+pub(super) struct DescriptionPath(Vec<Step>);
 
 impl DescriptionPath {
-    fn key(&self, key: &str) -> Self {
+    pub(super) fn key(&self, key: &str) -> Self {
         self.step(Step::Key(key.to_owned()))
     }
 
@@ -81,13 +81,13 @@ impl DescriptionPath {
     }
 
     /// Checks a number against its range.
-    fn number(&self, number: i32, range: &RangeInclusive<i32>) -> Checked {
+    pub(super) fn number(&self, number: i32, range: &RangeInclusive<i32>) -> Checked {
         let why = || format!("must be a whole number from {} to {}, not {number}", range.start(), range.end());
         self.need(range.contains(&number), why)
     }
 
     /// Checks a number in hundredths.
-    fn hundredths(&self, number: i32, range: &RangeInclusive<i32>) -> Checked {
+    pub(super) fn hundredths(&self, number: i32, range: &RangeInclusive<i32>) -> Checked {
         let shown = |number: i32| f64::from(number) / 100.0;
         let (least, most) = (shown(*range.start()), shown(*range.end()));
         let why = || format!("must be a number from {least} to {most}, not {}", shown(number));

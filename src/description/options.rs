@@ -17,6 +17,20 @@ pub enum Direction {
     Unordered,
 }
 
+impl Direction {
+    /// All, by their words.
+    pub const ALL: [Self; 3] = [Self::Fifo, Self::Lifo, Self::Unordered];
+
+    /// The words in a description, in the order of [`Self::ALL`].
+    pub(crate) const WORDS: [&'static str; 3] = ["fifo", "lifo", "unordered"];
+
+    /// The word in a description.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+}
+
 /// The order of the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OrderSpec {

@@ -2,20 +2,25 @@
 
 mod at;
 mod columns;
+mod keys;
 mod options;
 mod procedures;
+mod queue;
+mod ranges;
+mod reference;
 mod retention;
 mod rows;
 mod schedules;
 mod states;
-mod subtypes;
 mod table;
 mod tree;
-mod write;
 
-use super::{QueueSpec, Storage, TableSpec, check};
+pub use reference::reference;
+
+pub(super) use ranges::ranges;
+
+use super::{QueueSpec, check};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ident::QueueName;
 use at::At;
 use std::{fs, path::Path};
 use tree::Node;
@@ -51,48 +56,6 @@ impl Format {
         }
     }
 }
-
-/// The keys of a description.
-const KEYS: [&str; 20] = [
-    "queue",
-    "types",
-    "steps",
-    "columns",
-    "subtypes",
-    "trace",
-    "table",
-    "procedures",
-    "order",
-    "claim_by",
-    "shards",
-    "attempts",
-    "backoff",
-    "lease",
-    "completion",
-    "retention",
-    "dedup",
-    "schedule",
-    "roles",
-    "settings",
-];
-
-/// Keys that only a queue with a table has: hand-written procedures decide them.
-const DECIDED_BY_PROCEDURES: [&str; 14] = [
-    "steps",
-    "subtypes",
-    "order",
-    "claim_by",
-    "shards",
-    "attempts",
-    "backoff",
-    "lease",
-    "completion",
-    "retention",
-    "dedup",
-    "schedule",
-    "roles",
-    "settings",
-];
 
 impl QueueSpec {
     /// Reads a description in JSON, like
@@ -157,56 +120,9 @@ impl QueueSpec {
 
 fn read(root: &Node) -> Result<QueueSpec> {
     let at = At::root(root);
-    let spec = described(&at.table(&KEYS)?)?;
+    let spec = queue::read(&at)?;
     check::mistake(&spec).map_err(|mistake| at.follow(&mistake.place).refuse(mistake.why))?;
     Ok(spec)
-}
-
-fn described(spec: &at::KnownKeys<'_>) -> Result<QueueSpec> {
-    let at = spec.need("queue")?;
-    let queue = QueueName::new(at.text()?).map_err(|error| at.refuse(error.message()))?;
-    let storage = storage(spec)?;
-    if let Storage::Procedures(_) = storage
-        && let Some(at) = DECIDED_BY_PROCEDURES.iter().find_map(|key| spec.get(key))
-    {
-        return Err(at.refuse("is decided by the hand-written procedures; leave it out"));
-    }
-    let mut columns = columns::columns(spec)?;
-    Ok(QueueSpec {
-        types: columns::types(spec)?,
-        steps: columns::steps(spec)?,
-        trace: columns::trace(spec, &mut columns)?,
-        columns,
-        subtypes: subtypes::subtypes(spec)?,
-        order: options::order(spec)?,
-        claim_by: options::claim_by(spec)?,
-        shards: options::shards(spec)?,
-        max_attempts: options::max_attempts(spec)?,
-        attempt_history: options::attempt_history(spec)?,
-        backoff: options::backoff(spec)?,
-        lease: options::lease(spec)?,
-        completion: options::completion(spec)?,
-        retention: retention::retention(spec)?,
-        attempt_retention: retention::attempts(spec)?,
-        dedup: options::dedup(spec)?,
-        schedules: schedules::schedules(spec)?,
-        roles: options::roles(spec)?,
-        settings: options::settings(spec, &queue)?,
-        queue,
-        storage,
-    })
-}
-
-fn storage(spec: &at::KnownKeys<'_>) -> Result<Storage> {
-    match (spec.get("table"), spec.get("procedures")) {
-        (None, None) => Ok(Storage::Own),
-        (Some(at), None) => Ok(Storage::Table(Box::new(table::table(&at)?))),
-        (None, Some(at)) => Ok(Storage::Procedures(Box::new(procedures::procedures(&at)?))),
-        (Some(at), Some(procedures)) => {
-            let claimed_by = Some(procedures::claimed_by(&procedures)?);
-            Ok(Storage::Table(Box::new(TableSpec { claimed_by, ..table::table(&at)? })))
-        }
-    }
 }
 
 fn refuse(message: String) -> Error {

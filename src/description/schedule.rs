@@ -5,7 +5,7 @@ use super::{QueueSpec, items_to_json};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Columns, Missed, NewItem, Overlap};
 use crate::schedule::Rule;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The longest name of a schedule.
 pub(crate) const MAX_NAME: usize = 100;
@@ -42,14 +42,6 @@ impl ScheduleSpec {
     /// The array that the procedures take, of a schedule that was checked.
     pub(crate) fn items(&self, spec: &QueueSpec) -> String {
         read_item(&self.item).ok().and_then(|item| items_of(spec, &item).ok()).unwrap_or_default()
-    }
-
-    /// All of it as JSON, as in a description.
-    pub(crate) fn to_json(&self) -> Value {
-        json!({
-            "name": self.name, "cron": self.cron, "zone": self.zone, "item": self.item, "missed": self.missed.as_str(),
-            "overlap": self.overlap.as_str(),
-        })
     }
 }
 

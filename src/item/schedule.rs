@@ -18,14 +18,13 @@ impl Missed {
     /// All, by their words.
     pub const ALL: [Self; 3] = [Self::Once, Self::Each, Self::Skip];
 
+    /// The words in a description, in the order of [`Self::ALL`].
+    pub(crate) const WORDS: [&'static str; 3] = ["once", "each", "skip"];
+
     /// The word in a description.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Once => "once",
-            Self::Each => "each",
-            Self::Skip => "skip",
-        }
+        Self::WORDS[self as usize]
     }
 }
 
@@ -43,13 +42,13 @@ impl Overlap {
     /// All, by their words.
     pub const ALL: [Self; 2] = [Self::Allow, Self::Skip];
 
+    /// The words in a description, in the order of [`Self::ALL`].
+    pub(crate) const WORDS: [&'static str; 2] = ["allow", "skip"];
+
     /// The word in a description.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Skip => "skip",
-        }
+        Self::WORDS[self as usize]
     }
 }
 

@@ -236,11 +236,7 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
         lease_sliding => spec.lease.sliding,
         resume_own => spec.lease.resume_own,
         durable => spec.lease.durable,
-        direction => match spec.order.direction {
-            crate::description::Direction::Fifo => "fifo",
-            crate::description::Direction::Lifo => "lifo",
-            crate::description::Direction::Unordered => "unordered",
-        },
+        direction => spec.order.direction.as_str(),
         priority,
         group => spec.order.group.as_ref().map(quoted),
         backoff,

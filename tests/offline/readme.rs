@@ -110,6 +110,8 @@ fn copies_on_the_pages_are_up_to_date() {
     let mut copies: Vec<_> = [("settings", settings()), ("statuses", statuses()), ("metrics", metrics())]
         .map(|(name, text)| ("docs/reference.md".to_owned(), name.to_owned(), text))
         .into();
+    let keys = readpast::description::reference();
+    copies.extend(keys.into_iter().map(|(name, text)| ("sql/SPEC.md".to_owned(), name.to_owned(), text)));
     copies.push(("docs/ask.md".to_owned(), "questions".to_owned(), questions()));
     let (python, language, longest) = FIRST[3];
     copies.push(("README.md".to_owned(), python.to_owned(), program(python, language, longest)));

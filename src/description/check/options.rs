@@ -1,9 +1,7 @@
 //! Checks the options of a description beyond its columns.
 
-use super::{
-    ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, Checked, DescriptionPath, LEASE_MS,
-    RETENTION, SHARDS, columns, same_name,
-};
+use super::{Checked, DescriptionPath, RETENTION, SHARDS, columns, same_name};
+use crate::description::parse::ranges;
 use crate::description::{ColumnKind, ColumnSpec, Completion, Direction, QueueSpec, RetentionSpec, SHARD, Storage};
 use crate::ident::Identifier;
 use crate::item::{ItemState, PARENT};
@@ -17,9 +15,8 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     claim_by(&root.key("claim_by"), spec)?;
     shards(&root.key("shards"), spec)?;
     trace(&root.key("trace"), spec)?;
-    root.key("attempts").key("limit").number(spec.max_attempts, &ATTEMPTS)?;
+    ranges(&root, spec)?;
     backoff(&root.key("backoff"), spec)?;
-    root.key("lease").key("ms").number(spec.lease.ms, &LEASE_MS)?;
     let why = || {
         "cannot be false with a group: after a crash that forgets a claim, its item, or the next of the group, is \
          handed out while the first worker still has it"
@@ -137,12 +134,8 @@ fn trace(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
 fn backoff(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let Some(backoff) = spec.backoff else { return Ok(()) };
     let first_ms = backoff.first_ms;
-    place.key("first_ms").number(first_ms, &BACKOFF_FIRST_MS)?;
-    place.key("cap_ms").number(backoff.cap_ms, &BACKOFF_CAP_MS)?;
     let why = || format!("is less than first_ms, which is {first_ms}");
-    place.key("cap_ms").need(backoff.cap_ms >= first_ms, why)?;
-    place.key("factor").hundredths(backoff.factor_percent, &BACKOFF_FACTOR)?;
-    place.key("jitter").hundredths(backoff.jitter_percent, &BACKOFF_JITTER)
+    place.key("cap_ms").need(backoff.cap_ms >= first_ms, why)
 }
 
 fn completion(place: &DescriptionPath, spec: &QueueSpec) -> Checked {

@@ -218,14 +218,4 @@ impl<'a> KnownKeys<'a> {
     pub(super) fn need(&self, key: &str) -> Result<At<'a>> {
         self.get(key).ok_or_else(|| self.at.refuse(format!("the key {key:?} is missing")))
     }
-
-    /// The name at `key`, when it is there.
-    pub(super) fn identifier(&self, key: &str) -> Result<Option<Identifier>> {
-        self.get(key).map(|at| at.identifier()).transpose()
-    }
-
-    /// The value of `key`, or `default`.
-    pub(super) fn boolean(&self, key: &str, default: bool) -> Result<bool> {
-        self.get(key).map_or(Ok(default), |at| at.boolean())
-    }
 }

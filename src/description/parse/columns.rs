@@ -1,76 +1,147 @@
-//! The types of work and a producer's columns.
+//! A producer's columns, and those of subtypes.
 
-use super::at::{At, KnownKeys};
-use crate::description::{CheckSpec, ColumnKind, ColumnSpec, ReferenceSpec, SqlName};
+use super::at::At;
+use super::keys::Kind::{Flag, Name, Own};
+use super::keys::{self, Key, key, needed, special};
+use crate::description::{CheckSpec, ColumnKind, ColumnSpec, QueueSpec, ReferenceSpec, SqlName, SubtypeSpec};
 use crate::error::Result;
 use crate::ident::Identifier;
 use crate::item::{MOST_STATE, PARENT};
+use serde_json::{Value, json};
 
 /// The length of the column that `trace = true` adds: for a `traceparent`, a blank and a `tracestate`.
 #[expect(clippy::cast_possible_truncation, reason = "a few hundred")]
 const TRACE_CHARS: u16 = (PARENT + 1 + MOST_STATE) as u16;
 
-/// `types`: without it one, `Default`.
-pub(super) fn types(spec: &KnownKeys<'_>) -> Result<Vec<String>> {
-    let Some(at) = spec.get("types") else { return Ok(vec!["Default".to_owned()]) };
-    at.list(1)?.iter().map(|at| at.text().map(str::to_owned)).collect()
+pub(super) static COLUMN: [Key<ColumnSpec>; 8] = [
+    needed(key(
+        "name",
+        Name(|column| &mut column.name),
+        "Its name, in the form of the queue's. It is a parameter of `Add_` as well.",
+    )),
+    needed(key(
+        "type",
+        Own(
+            "see below",
+            |at, column| kind(at).map(|kind| column.kind = kind),
+            |column| Some(json!(column.kind.to_string())),
+        ),
+        "The type of its values.",
+    )),
+    key("nullable", Flag(|column| &mut column.nullable), "Whether an item may leave it out."),
+    special(key(
+        "secret",
+        Flag(|column| &mut column.secret),
+        "Whether only workers get it. A caller that looks for items (`Find_`, `show`, `serve`) gets NULL instead. Not for the column \
+         of the group.",
+    )),
+    key(
+        "sql_type",
+        Own(
+            "`\"schema.Type\"`",
+            |at, column| sql_type(at).map(|name| column.sql_type = Some(name)),
+            |column| column.sql_type.as_ref().map(|name| json!(name.to_string())),
+        ),
+        "A type of your own for the column in the table, based on that of `type`: see below.",
+    ),
+    key(
+        "default",
+        Own(
+            "a value of its type, as an item gives it",
+            |at, column| at.json().map(|value| column.default = Some(value)),
+            |column| column.default.clone(),
+        ),
+        "The value for a new item that leaves the column out: see below.",
+    ),
+    key(
+        "check",
+        Own(
+            "condition in SQL, or `{ sql_server, postgresql }`",
+            |at, column| condition(at).map(|check| column.check = Some(check)),
+            |column| column.check.as_ref().map(written_condition),
+        ),
+        "A condition that each item must meet: see below.",
+    ),
+    key(
+        "references",
+        Own(
+            "`\"schema.Table(Column)\"`",
+            |at, column| reference(at).map(|column_of| column.references = Some(column_of)),
+            |column| column.references.as_ref().map(|column_of| json!(column_of.to_string())),
+        ),
+        "A column of a table of yours that must have its values: see below.",
+    ),
+];
+
+pub(super) static SUBTYPE: [Key<SubtypeSpec>; 3] = [
+    needed(key("name", Name(|subtype| &mut subtype.name), "Its name, in the form of the queue's.")),
+    key(
+        "exclusive",
+        Flag(|subtype| &mut subtype.exclusive),
+        "True: the items of the type of this name have a row there, and no others have. False: any item may have one.",
+    ),
+    needed(key(
+        "columns",
+        Own(
+            "list of at least one column",
+            |at, subtype| list(at, 1).map(|columns| subtype.columns = columns),
+            |subtype| Some(written(&subtype.columns)),
+        ),
+        "Its columns, besides the key.",
+    )),
+];
+
+/// A column without a name, as reading begins.
+pub(super) fn no_column() -> ColumnSpec {
+    ColumnSpec::new(Identifier::known("none"), ColumnKind::Text(None))
 }
 
-/// `steps`: without it a step may be any text.
-pub(super) fn steps(spec: &KnownKeys<'_>) -> Result<Vec<String>> {
-    let Some(at) = spec.get("steps") else { return Ok(Vec::new()) };
-    at.list(1)?.iter().map(|at| at.text().map(str::to_owned)).collect()
+/// The same of a subtype.
+pub(super) fn no_subtype() -> SubtypeSpec {
+    SubtypeSpec { name: Identifier::known("none"), exclusive: false, columns: Vec::new() }
 }
 
-/// `columns`: readpast's own table has one column Payload without it, a described one needs it.
-pub(super) fn columns(spec: &KnownKeys<'_>) -> Result<Vec<ColumnSpec>> {
-    match spec.get("columns") {
-        Some(at) => list(&at, 0),
-        None if spec.get("procedures").is_some() => Ok(Vec::new()),
-        None if spec.get("table").is_some() => {
-            Err(spec.at().refuse("the key \"columns\" is missing: the columns that producers give and workers see"))
-        }
-        None => {
-            let name = Identifier::known("Payload");
-            Ok(vec![ColumnSpec::new(name, ColumnKind::Text(None))])
-        }
-    }
-}
-
-/// `trace`: the name of one of the columns, or true for one that is added to them.
-pub(super) fn trace(spec: &KnownKeys<'_>, columns: &mut Vec<ColumnSpec>) -> Result<Option<Identifier>> {
-    let Some(at) = spec.get("trace") else { return Ok(None) };
-    if at.is_text() {
-        return at.identifier().map(Some);
-    }
-    if !at.boolean().map_err(|_| at.wrong("true, or the name of a column"))? {
-        return Ok(None);
-    }
-    let name = Identifier::known("TraceContext");
-    if !columns.iter().any(|column| column.name == name) {
-        let kind = ColumnKind::Text(Some(TRACE_CHARS));
-        columns.push(ColumnSpec::new(name.clone(), kind));
-    }
-    Ok(Some(name))
-}
-
-/// A list of at least `least` columns.
+/// Reads a list of at least `least` columns.
 pub(super) fn list(at: &At<'_>, least: usize) -> Result<Vec<ColumnSpec>> {
+    let column = |at: &At<'_>| {
+        let mut column = no_column();
+        keys::read(at, &COLUMN, &mut column).map(|_| column)
+    };
     at.list(least)?.iter().map(column).collect()
 }
 
-fn column(at: &At<'_>) -> Result<ColumnSpec> {
-    let column = at.table(&["name", "type", "nullable", "secret", "sql_type", "default", "check", "references"])?;
-    Ok(ColumnSpec {
-        name: column.need("name")?.identifier()?,
-        kind: kind(&column.need("type")?)?,
-        nullable: column.boolean("nullable", true)?,
-        secret: column.boolean("secret", false)?,
-        sql_type: column.get("sql_type").map(|at| sql_type(&at)).transpose()?,
-        default: column.get("default").map(|at| at.json()).transpose()?,
-        check: column.get("check").map(|at| condition(&at)).transpose()?,
-        references: column.get("references").map(|at| reference(&at)).transpose()?,
-    })
+/// Writes it.
+pub(super) fn written(columns: &[ColumnSpec]) -> Value {
+    columns.iter().map(|column| keys::write(&COLUMN, column, &no_column())).collect()
+}
+
+/// Reads `subtypes`.
+pub(super) fn subtypes(at: &At<'_>, spec: &mut QueueSpec) -> Result<()> {
+    let subtype = |at: &At<'_>| {
+        let mut subtype = no_subtype();
+        keys::read(at, &SUBTYPE, &mut subtype).map(|_| subtype)
+    };
+    spec.subtypes = at.list(0)?.iter().map(subtype).collect::<Result<_>>()?;
+    Ok(())
+}
+
+/// Writes it.
+pub(super) fn written_subtypes(spec: &QueueSpec) -> Value {
+    spec.subtypes.iter().map(|subtype| keys::write(&SUBTYPE, subtype, &no_subtype())).collect()
+}
+
+/// Reads `trace`: the name of one of the columns, or true for one that is added to them.
+pub(super) fn trace(at: &At<'_>, spec: &mut QueueSpec) -> Result<()> {
+    if at.is_text() {
+        spec.trace = Some(at.identifier()?);
+    } else if at.boolean().map_err(|_| at.wrong("true, or the name of a column"))? {
+        let name = Identifier::known("TraceContext");
+        if !spec.columns.iter().any(|column| column.name == name) {
+            spec.columns.push(ColumnSpec::new(name.clone(), ColumnKind::Text(Some(TRACE_CHARS))));
+        }
+        spec.trace = Some(name);
+    }
+    Ok(())
 }
 
 /// A condition: a text for both servers, or one for each.
@@ -84,6 +155,11 @@ fn condition(at: &At<'_>) -> Result<CheckSpec> {
         sql_server: each.need("sql_server")?.text()?.to_owned(),
         postgres: each.need("postgresql")?.text()?.to_owned(),
     })
+}
+
+fn written_condition(check: &CheckSpec) -> Value {
+    let CheckSpec { sql_server, postgres } = check;
+    if sql_server == postgres { json!(sql_server) } else { json!({"sql_server": sql_server, "postgresql": postgres}) }
 }
 
 fn sql_type(at: &At<'_>) -> Result<SqlName> {

@@ -1,28 +1,30 @@
 //! `retention`: how long ended items stay.
 
-use super::at::{At, KnownKeys};
-use crate::description::RetentionSpec;
+use super::at::At;
+use crate::description::{QueueSpec, RetentionSpec};
 use crate::error::Result;
+use serde_json::{Map, Value, json};
 
 /// The units of days, hours, minutes and seconds, and their seconds.
 const UNITS: [(char, i32); 4] = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
 
-pub(super) fn retention(spec: &KnownKeys<'_>) -> Result<Vec<RetentionSpec>> {
-    let Some(given) = given(spec)? else { return Ok(Vec::new()) };
+/// Reads `retention`: by state, and of the attempts.
+pub(super) fn read(at: &At<'_>, spec: &mut QueueSpec) -> Result<()> {
+    let keys: Vec<_> = RetentionSpec::KEYS.iter().map(|(key, _)| *key).chain([RetentionSpec::HISTORY]).collect();
+    let given = at.table(&keys)?;
     let rule =
         |(key, state): &(&str, _)| Some(age(&given.get(key)?).map(|seconds| RetentionSpec { state: *state, seconds }));
-    RetentionSpec::KEYS.iter().filter_map(rule).collect()
+    spec.retention = RetentionSpec::KEYS.iter().filter_map(rule).collect::<Result<_>>()?;
+    spec.attempt_retention = given.get(RetentionSpec::HISTORY).map(|at| age(&at)).transpose()?;
+    Ok(())
 }
 
-/// `retention.history`: of the attempts.
-pub(super) fn attempts(spec: &KnownKeys<'_>) -> Result<Option<i32>> {
-    let Some(given) = given(spec)? else { return Ok(None) };
-    given.get(RetentionSpec::HISTORY).map(|at| age(&at)).transpose()
-}
-
-fn given<'a>(spec: &KnownKeys<'a>) -> Result<Option<KnownKeys<'a>>> {
-    let keys: Vec<_> = RetentionSpec::KEYS.iter().map(|(key, _)| *key).chain([RetentionSpec::HISTORY]).collect();
-    spec.get("retention").map(|at| at.table(&keys)).transpose()
+/// Writes it.
+pub(super) fn written(spec: &QueueSpec) -> Option<Value> {
+    let rules = spec.retention.iter().filter_map(|rule| Some((rule.key()?, rule.seconds)));
+    let rules = rules.chain(spec.attempt_retention.map(|age| (RetentionSpec::HISTORY, age)));
+    let rules: Map<_, _> = rules.map(|(key, age)| (key.to_owned(), json!(in_units(age)))).collect();
+    spec.deletes_what_is_over().then_some(Value::Object(rules))
 }
 
 /// `30d`, `12h`, `90m`, `45s`.
@@ -37,7 +39,7 @@ fn age(at: &At<'_>) -> Result<i32> {
 }
 
 /// The same, in the largest unit without a rest.
-pub(super) fn written(seconds: i32) -> String {
+fn in_units(seconds: i32) -> String {
     let (name, unit) = UNITS.into_iter().find(|(_, unit)| seconds % unit == 0).unwrap_or(('s', 1));
     format!("{}{name}", seconds / unit)
 }

@@ -1,9 +1,10 @@
 //! `table.where`: the rows that are the queue's.
 
 use super::at::At;
-use super::states::values;
-use crate::description::{Comparison, RowCondition, RowTest};
+use super::states::{literal, values, written_holds};
+use crate::description::{Comparison, Holds, RowCondition, RowTest};
 use crate::error::Result;
+use serde_json::Value;
 
 /// Reads `where`: each column with its values.
 pub(super) fn rows(at: &At<'_>) -> Result<Vec<RowCondition>> {
@@ -29,4 +30,21 @@ fn test(at: &At<'_>) -> Result<RowTest> {
         }
     }
     Ok(RowTest::Compared(found))
+}
+
+/// Writes it.
+pub(super) fn written(rows: &[RowCondition]) -> Value {
+    Value::Object(rows.iter().map(|row| (row.column.as_written(), written_test(&row.test))).collect())
+}
+
+fn written_test(test: &RowTest) -> Value {
+    match test {
+        RowTest::Values(values) => written_holds(&Holds::Values(values.clone())),
+        RowTest::Null => written_holds(&Holds::Null),
+        RowTest::Something => written_holds(&Holds::Something),
+        RowTest::Compared(compared) => {
+            let compared = compared.iter().map(|(how, value)| (how.as_str().to_owned(), literal(value)));
+            Value::Object(compared.collect())
+        }
+    }
 }

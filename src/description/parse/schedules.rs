@@ -1,25 +1,73 @@
 //! `schedule`: items that the queue gets at planned times.
 
-use super::at::{At, KnownKeys};
-use crate::description::ScheduleSpec;
+use super::at::At;
+use super::keys::Kind::{Choice, Own, Text};
+use super::keys::{self, Key, key, needed};
+use crate::description::{QueueSpec, ScheduleSpec};
 use crate::error::Result;
 use crate::item::{Missed, Overlap};
+use serde_json::{Value, json};
 
-/// Reads `schedule`.
-pub(super) fn schedules(spec: &KnownKeys<'_>) -> Result<Option<Vec<ScheduleSpec>>> {
-    spec.get("schedule").map(|at| at.list(0)?.iter().map(schedule).collect()).transpose()
+pub(super) static SCHEDULE: [Key<ScheduleSpec>; 6] = [
+    needed(key(
+        "name",
+        Text("text of 1 to 100 characters", |schedule| &mut schedule.name),
+        "The name by which it is changed.",
+    )),
+    needed(key(
+        "cron",
+        Text("five or six fields, `@daily` and the like, `@every 90s`", |schedule| &mut schedule.cron),
+        "When.",
+    )),
+    needed(key(
+        "zone",
+        Text("a zone of the IANA database", |schedule| &mut schedule.zone),
+        "Where the rule is read: `\"Europe/Zurich\"`, `\"UTC\"`.",
+    )),
+    key(
+        "item",
+        Own("table", |at, schedule| at.json().map(|item| schedule.item = item), |schedule| Some(schedule.item.clone())),
+        "`columns`, and where wanted `type` and `step`. It is due at the planned time.",
+    ),
+    key(
+        "missed",
+        Choice(&Missed::WORDS, |schedule| schedule.missed as usize, |schedule, nth| schedule.missed = Missed::ALL[nth]),
+        "For planned times that passed while no worker ran: one item, one for each, or none.",
+    ),
+    key(
+        "overlap",
+        Choice(
+            &Overlap::WORDS,
+            |schedule| schedule.overlap as usize,
+            |schedule, nth| schedule.overlap = Overlap::ALL[nth],
+        ),
+        "While the last item of the schedule is not over: another one, or none.",
+    ),
+];
+
+/// A schedule without a rule, as reading begins.
+pub(super) fn start() -> ScheduleSpec {
+    ScheduleSpec {
+        name: String::new(),
+        cron: String::new(),
+        zone: String::new(),
+        item: json!({}),
+        missed: Missed::default(),
+        overlap: Overlap::default(),
+    }
 }
 
-fn schedule(at: &At<'_>) -> Result<ScheduleSpec> {
-    let schedule = at.table(&["name", "cron", "zone", "item", "missed", "overlap"])?;
-    let missed = schedule.get("missed").map(|at| at.choice(&Missed::ALL.map(Missed::as_str))).transpose()?;
-    let overlap = schedule.get("overlap").map(|at| at.choice(&Overlap::ALL.map(Overlap::as_str))).transpose()?;
-    Ok(ScheduleSpec {
-        name: schedule.need("name")?.text()?.to_owned(),
-        cron: schedule.need("cron")?.text()?.to_owned(),
-        zone: schedule.need("zone")?.text()?.to_owned(),
-        item: schedule.get("item").map_or_else(|| Ok(serde_json::json!({})), |at| at.json())?,
-        missed: missed.map_or(Missed::default(), |place| Missed::ALL[place]),
-        overlap: overlap.map_or(Overlap::default(), |place| Overlap::ALL[place]),
-    })
+/// Reads `schedule`.
+pub(super) fn read(at: &At<'_>, spec: &mut QueueSpec) -> Result<()> {
+    let schedule = |at: &At<'_>| {
+        let mut schedule = start();
+        keys::read(at, &SCHEDULE, &mut schedule).map(|_| schedule)
+    };
+    spec.schedules = Some(at.list(0)?.iter().map(schedule).collect::<Result<_>>()?);
+    Ok(())
+}
+
+/// Writes it.
+pub(super) fn written(schedules: &[ScheduleSpec]) -> Value {
+    schedules.iter().map(|schedule| keys::write(&SCHEDULE, schedule, &start())).collect()
 }

@@ -1,25 +1,11 @@
 //! `table.states` and `table.status`: how a described table shows the state of an item.
 
-use super::at::{At, KnownKeys};
-use crate::description::{ColumnCondition, Holds, Literal, StateSpec};
+use super::at::At;
+use crate::description::{ColumnCondition, Holds, Literal, StateSpec, TableSpec};
 use crate::error::Result;
 use crate::ident::did_you_mean;
 use crate::item::ItemState;
-
-/// Reads `states`, or the `status` that is short for it.
-pub(super) fn states(table: &KnownKeys<'_>) -> Result<Vec<StateSpec>> {
-    let mut states = match (table.get("states"), table.get("status")) {
-        (Some(at), None) => conditions_by_state(&at)?,
-        (None, Some(at)) => status_column(&at)?,
-        (Some(_), Some(at)) => {
-            return Err(at.refuse("is short for \"states\", which is there as well; keep one of them"));
-        }
-        // A row is there as long as its work is not done.
-        (None, None) => Vec::new(),
-    };
-    states.sort_by_key(|state| ItemState::ALL.iter().position(|other| *other == state.state));
-    Ok(states)
-}
+use serde_json::{Value, json};
 
 fn state(at: &At<'_>, word: &str) -> Result<ItemState> {
     word.parse().map_err(|()| {
@@ -29,7 +15,8 @@ fn state(at: &At<'_>, word: &str) -> Result<ItemState> {
     })
 }
 
-fn conditions_by_state(at: &At<'_>) -> Result<Vec<StateSpec>> {
+/// Reads `states`: for each the columns that tell it.
+pub(super) fn conditions_by_state(at: &At<'_>) -> Result<Vec<StateSpec>> {
     let mut states = Vec::new();
     for (word, at) in at.members()? {
         let state = state(&at, word)?;
@@ -38,7 +25,42 @@ fn conditions_by_state(at: &At<'_>) -> Result<Vec<StateSpec>> {
             members.iter().map(|(name, at)| Ok(ColumnCondition { column: at.name(name)?, holds: holds(at)? }));
         states.push(StateSpec { state, conditions: conditions.collect::<Result<_>>()? });
     }
-    Ok(states)
+    Ok(in_order(states))
+}
+
+fn in_order(mut states: Vec<StateSpec>) -> Vec<StateSpec> {
+    states.sort_by_key(|state| ItemState::ALL.iter().position(|other| *other == state.state));
+    states
+}
+
+/// Writes them.
+pub(super) fn written(states: &[StateSpec]) -> Value {
+    let states = states.iter().map(|state| {
+        let conditions = state.conditions.iter().map(|c| (c.column.as_written(), written_holds(&c.holds)));
+        (state.state.as_str().to_owned(), Value::Object(conditions.collect()))
+    });
+    Value::Object(states.collect())
+}
+
+/// Writes the value of a column.
+pub(super) fn written_holds(holds: &Holds) -> Value {
+    match holds {
+        Holds::Values(values) => match values.as_slice() {
+            [value] => literal(value),
+            values => values.iter().map(literal).collect(),
+        },
+        Holds::Null => json!({"is": "null"}),
+        Holds::Something => json!({"is": "set"}),
+    }
+}
+
+/// Writes a constant.
+pub(super) fn literal(literal: &Literal) -> Value {
+    match literal {
+        Literal::Integer(number) => json!(number),
+        Literal::Boolean(value) => json!(value),
+        Literal::Text(text) => json!(text),
+    }
 }
 
 fn holds(at: &At<'_>) -> Result<Holds> {
@@ -58,7 +80,11 @@ pub(super) fn values(at: &At<'_>, wanted: &str) -> Result<Vec<Literal>> {
     at.literal().map(|value| vec![value]).map_err(|_| at.wrong(wanted))
 }
 
-fn status_column(at: &At<'_>) -> Result<Vec<StateSpec>> {
+/// Reads `status`, which is short for `states`.
+pub(super) fn status_column(at: &At<'_>, table: &mut TableSpec) -> Result<()> {
+    if !table.states.is_empty() {
+        return Err(at.refuse("is short for \"states\", which is there as well; keep one of them"));
+    }
     let status = at.table(&["column", "values"])?;
     let column = status.need("column")?.identifier()?;
     let mut states = Vec::new();
@@ -69,5 +95,6 @@ fn status_column(at: &At<'_>) -> Result<Vec<StateSpec>> {
         }];
         states.push(StateSpec { state: state(&at, word)?, conditions });
     }
-    Ok(states)
+    table.states = in_order(states);
+    Ok(())
 }
