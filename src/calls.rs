@@ -38,7 +38,10 @@ pub(crate) use self::{
     lost::Tries,
     operation::{Attempts, Operation, in_parts, is_done},
     purge::{check_states as check_purged_states, purge, retain},
-    record::{ActionStep, NewAction, actions, keep_minute, minutes, note, open as open_actions, seen, step, workers},
+    record::{
+        ActionStep, NewAction, SeenWorker, actions, keep_minute, minutes, note, open as open_actions, seen, step,
+        workers,
+    },
     recover::{GIVEN_BACK, RECOVER_NOW, RECOVER_OWN, Recovered, recover},
     redrive::redrive,
     refused::RefusedItem,

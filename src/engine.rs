@@ -121,7 +121,7 @@ impl Engine {
             Err(error) => return Err(self.fail(error)),
         }
         // It is in the registry from its first call on.
-        shared.queue.inner().seen.hurry();
+        shared.queue.inner().presence.begins();
         // The figures list the worker until its last fetcher ends.
         let listed = Arc::new(Listed::new(&shared.queue.inner().counters, Arc::clone(shared) as Arc<dyn Source>));
         for number in 1..=shared.queue.inner().pacing.fetchers {

@@ -5,11 +5,13 @@ mod cleaner;
 mod doorbell;
 mod interrupt;
 mod lease_renewer;
+mod minute_turns;
 mod of_queue;
 mod outage;
 mod pace;
 mod poll_coordinator;
 mod poller;
+mod presence;
 mod regularly;
 mod retry;
 mod schedule_turns;
@@ -24,6 +26,6 @@ pub(crate) use self::{
     outage::Outage,
     poll_coordinator::{PollWaiter, before_recovery},
     poller::{AsksDue, Poller, Served},
-    regularly::{Regularly, SEEN_EVERY},
+    presence::Presence,
     retry::Policy,
 };

@@ -7,6 +7,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::item::{ItemState, Minute, OperatorAction, RegisteredWorker, Rows, Watched, text_of_us, time_of_ms};
 use crate::metrics::CallKind;
 use crate::session::{Param, Session};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// An action to record.
@@ -102,17 +104,31 @@ pub(crate) fn open(on: &dyn Sessions, terms: &CallTerms) -> Result<Vec<(i64, Str
     Ok((0..rows.len()).filter_map(|row| number(&rows, row, 0).zip(optional_text(&rows, row, 1))).collect())
 }
 
-/// Reports that a worker is there.
-pub(crate) fn seen(session: &mut Session, terms: &CallTerms, host: &str) -> Result<()> {
-    let queue = stem(terms);
+/// A worker that is there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SeenWorker {
+    /// Its queue, as in the rows of the schema.
+    queue: String,
+    worker: String,
+}
+
+impl SeenWorker {
+    pub(crate) fn of(terms: &CallTerms) -> Self {
+        Self { queue: stem(terms), worker: terms.worker.clone() }
+    }
+}
+
+/// Reports that these workers of the process are there.
+pub(crate) fn seen(session: &mut Session, terms: &CallTerms, workers: &BTreeSet<SeenWorker>, host: &str) -> Result<()> {
+    let member = |seen: &SeenWorker| json!({"queue": seen.queue, "worker": seen.worker});
+    let workers = workers.iter().map(member).collect::<Value>().to_string();
     let params = [
-        Param::Text(&queue),
-        Param::Text(&terms.worker),
+        Param::Text(&workers),
         Param::Text(host),
         Param::OptionalLong(Some(i64::from(std::process::id()))),
         Param::Text(env!("CARGO_PKG_VERSION")),
     ];
-    run(session, terms, "worker_seen", &params).map(drop)
+    run(session, terms, "workers_seen", &params).map(drop)
 }
 
 /// The workers in the registry, those that reported last first.

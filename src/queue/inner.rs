@@ -3,7 +3,7 @@
 use super::dropped;
 use super::pacing::Pacing;
 use crate::backend::{self, Procedures};
-use crate::calls::{self, AskedQueue, CallTerms, Due, KnownQueues, RefusedItem, Sessions, YieldsTo};
+use crate::calls::{self, AskedQueue, CallTerms, Due, KnownQueues, RefusedItem, SeenWorker, Sessions, YieldsTo};
 use crate::config::{Config, LibpqLogin};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
@@ -14,8 +14,8 @@ use crate::metrics::{CallKind, Counters, Listed, Source};
 use crate::pool::{Pool, Pooled, closed};
 use crate::session::{Attached, Session};
 use crate::shared::{
-    AsksDue, BellPull, Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Poller, Regularly, Renewals,
-    Renews, SEEN_EVERY, Served, before_recovery,
+    AsksDue, BellPull, Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Poller, Presence, Renewals,
+    Renews, Served, before_recovery,
 };
 use crate::sync::Mutex;
 use std::ops::Deref;
@@ -59,7 +59,7 @@ pub(crate) struct QueueShared {
     pub(crate) renewer: Arc<LeaseRenewer>,
     pub(crate) pacing: Pacing,
     /// The turns of this handle's worker to report that it is there.
-    pub(crate) seen: Regularly,
+    pub(crate) presence: Presence,
     pub(super) opened: Instant,
     /// The look at many queues of the schema.
     due: Arc<str>,
@@ -124,7 +124,7 @@ impl QueueInner {
             process,
             renewer: Arc::default(),
             pacing: Pacing::new(config),
-            seen: Regularly::after(SEEN_EVERY),
+            presence: Presence::new(),
             opened: Instant::now(),
             terms: CallTerms::new(config, schema, spec, dialect, run_at)?,
         };
@@ -276,6 +276,10 @@ impl AsksDue for QueueShared {
 
     fn doorbell(&self) -> Option<&Arc<LibpqLogin>> {
         self.doorbell.as_ref().map(|doorbell| &doorbell.login)
+    }
+
+    fn reported_along(&self) -> Option<SeenWorker> {
+        self.presence.take_along().then(|| SeenWorker::of(&self.terms))
     }
 }
 

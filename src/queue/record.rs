@@ -2,21 +2,17 @@
 
 use super::inner::{QueueInner, QueueShared};
 use super::one_try::OneTry;
-use crate::calls::{self, Ask, NewAction, Sessions, YieldsTo};
+use crate::calls::{self, Ask, NewAction, SeenWorker, Sessions, YieldsTo};
 use crate::config::host_name;
 use crate::error::{ErrorKind, Result};
 use crate::item::{Action, Answer, ItemRef, Outcome, Settlement, Watched};
 use crate::metrics::CallKind;
 use crate::session::Session;
-use crate::shared::SEEN_EVERY;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// Why hand-written procedures have no records.
 pub(super) const KEEP_NONE: &str = "they keep no records";
-
-/// How often a process offers to keep the figures of a minute: each minute, although it may come some seconds late.
-const MINUTE: Duration = Duration::from_secs(55);
 
 /// The pause before a worker keeps the first: one that ends soon needs none.
 const FIRST: Duration = Duration::from_secs(5);
@@ -80,7 +76,7 @@ impl QueueInner {
     /// Keeps the figures of this minute, with one try for each call, in the turn of one of all processes: whether it was this one's.
     /// `look` takes them.
     pub(crate) fn keep_minute(&self, look: impl FnOnce() -> Result<Watched>) -> Result<bool> {
-        if self.backend.own().is_none() || !self.process.minutes.take(MINUTE) {
+        if self.backend.own().is_none() || !self.process.minutes.take() {
             return Ok(false);
         }
         let kept = self.keep(look);
@@ -97,7 +93,9 @@ impl QueueInner {
                 calls::keep_minute(session, &self.terms, watched)
             })
         };
-        if !keep(None)? {
+        let is_ours = keep(None)?;
+        self.process.minutes.answered(is_ours);
+        if !is_ours {
             return Ok(false);
         }
         let watched = look()?;
@@ -121,42 +119,46 @@ impl QueueInner {
     }
 }
 
-impl QueueShared {
-    /// When the worker of this handle is to report next that it is there. `None`: never.
-    pub(crate) fn report_due(&self) -> Option<Instant> {
-        self.backend.own().and_then(|_| self.seen.next())
-    }
-
-    fn turn_to_report(&self) -> bool {
-        self.backend.own().is_some() && self.seen.take(SEEN_EVERY)
-    }
-
-    /// Reports it in a call of its own, in its turn: the queue is empty, and one thread looks for all. With no connection free, another
-    /// call reports it at its next turn.
+impl QueueInner {
+    /// Reports that the worker is there in a call of its own, in its turn, and with it those of the process' other queues: the queue is
+    /// empty, and one thread looks for all. With no connection free, another call reports it at its next turn.
     pub(crate) fn report_idle_worker(&self) {
         if self.turn_to_report()
             && let Some(session) = self.pool.acquire_now().transpose()
         {
-            self.note_report(self.tried(CallKind::Workers, session, |session| self.seen_by(session)));
+            let along = self.served.as_ref().map_or_else(Vec::new, |served| served.reported_along());
+            self.note_report(self.tried(CallKind::Workers, session, |session| self.seen_by(session, along)));
         }
+    }
+}
+
+impl QueueShared {
+    /// When the worker of this handle is to report next that it is there. `None`: never.
+    pub(crate) fn report_due(&self) -> Option<Instant> {
+        self.backend.own().and_then(|_| self.presence.next())
+    }
+
+    fn turn_to_report(&self) -> bool {
+        self.backend.own().is_some() && self.presence.take()
     }
 
     /// Reports it beside a call that only workers make, when it is time. A failure is not the call's.
     pub(super) fn report_worker(&self, session: &mut Session) {
         if self.turn_to_report() {
-            self.note_report(self.seen_by(session));
+            self.note_report(self.seen_by(session, Vec::new()));
         }
     }
 
-    fn seen_by(&self, session: &mut Session) -> Result<()> {
-        calls::seen(session, &self.terms, &host_name())
+    fn seen_by(&self, session: &mut Session, along: Vec<SeenWorker>) -> Result<()> {
+        let workers = along.into_iter().chain([SeenWorker::of(&self.terms)]).collect();
+        calls::seen(session, &self.terms, &workers, &host_name())
     }
 
     fn note_report(&self, reported: Result<()>) {
         if let Err(error) = reported {
             log::debug!("queue {}: the worker could not be registered: {error}", self.terms.queue());
             if cannot(error.kind()) {
-                self.seen.end();
+                self.presence.end();
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The state of one queue in a process, for all its handles.
 
 use super::cleaner::Cleaner;
+use super::minute_turns::MinuteTurns;
 use super::poll_coordinator::PollCoordinator;
-use super::regularly::Regularly;
 use super::schedule_turns::ScheduleTurns;
 use crate::sync::{Mutex, PerProcess};
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,7 @@ pub(crate) struct OfQueue {
     pub(crate) cleaner: Cleaner,
     pub(crate) schedules: ScheduleTurns,
     /// The turns to keep the figures of a minute.
-    pub(crate) minutes: Regularly,
+    pub(crate) minutes: MinuteTurns,
     /// Workers that have recovered their own items of an earlier life. A worker holds the lock while it does so.
     pub(crate) resumed: Mutex<HashSet<String>>,
 }

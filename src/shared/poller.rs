@@ -9,7 +9,7 @@ use self::plan::{Plan, PlannedLook};
 use super::doorbell::{BellPull, Doorbell, Rung};
 use super::of_queue::OfQueue;
 use super::poll_coordinator::LooksForAll;
-use crate::calls::{AskedQueue, Due, KnownQueues};
+use crate::calls::{AskedQueue, Due, KnownQueues, SeenWorker};
 use crate::config::LibpqLogin;
 use crate::error::{ErrorKind, Result};
 use crate::sync::{Condvar, Mutex, MutexGuard, PerProcess};
@@ -34,6 +34,9 @@ pub(crate) trait AsksDue: Send + Sync {
 
     /// The log-in for a doorbell beside its connections; `None` where there is none.
     fn doorbell(&self) -> Option<&Arc<LibpqLogin>>;
+
+    /// Its worker, for a report of another one of the process, if it is to report soon: the turn is taken.
+    fn reported_along(&self) -> Option<SeenWorker>;
 }
 
 /// The poller of one schema of one database in this process.
@@ -216,6 +219,15 @@ impl Served {
         while state.asks_on.is_some_and(|(on, by)| on == self.number && by != here)
             && !self.poller.changed.wait_until(&mut state, deadline).timed_out()
         {}
+    }
+}
+
+impl Served {
+    /// The workers of the process in this schema that are to report soon, too.
+    pub(crate) fn reported_along(&self) -> Vec<SeenWorker> {
+        let queues = self.poller.state.lock().queues.clone();
+        let others = queues.iter().filter(|queue| queue.number != self.number);
+        others.filter_map(|queue| queue.handle.upgrade()?.reported_along()).collect()
     }
 }
 

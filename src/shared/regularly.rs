@@ -3,9 +3,6 @@
 use crate::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How often a worker reports that it is there.
-pub(crate) const SEEN_EVERY: Duration = Duration::from_secs(30);
-
 /// When it is next due; `None`: never again.
 pub(crate) struct Regularly(Mutex<Option<Instant>>);
 
@@ -27,21 +24,31 @@ impl Regularly {
 
     /// Takes the turn, if it is due; the next comes after `pause`.
     pub(crate) fn take(&self, pause: Duration) -> bool {
+        self.take_early(pause, Duration::ZERO)
+    }
+
+    /// The same up to `early` before it is due.
+    pub(crate) fn take_early(&self, pause: Duration, early: Duration) -> bool {
         let now = Instant::now();
         let mut next = self.0.lock();
-        let is_due = next.is_some_and(|next| next <= now);
+        let is_due = next.is_some_and(|next| next <= now + early);
         if is_due {
             *next = Some(now + pause);
         }
         is_due
     }
 
-    /// Makes it due now.
-    pub(crate) fn hurry(&self) {
+    /// Makes it due after `pause`.
+    pub(crate) fn rest(&self, pause: Duration) {
         let mut next = self.0.lock();
         if next.is_some() {
-            *next = Some(Instant::now());
+            *next = Some(Instant::now() + pause);
         }
+    }
+
+    /// Makes it due now.
+    pub(crate) fn hurry(&self) {
+        self.rest(Duration::ZERO);
     }
 
     /// Ends it.
@@ -69,6 +76,8 @@ mod tests {
         pace.hurry();
         assert!(pace.take(LONG) && !pace.take(LONG));
         assert!(!Regularly::after(LONG).take(LONG));
+        let early = Regularly::after(LONG);
+        assert!(early.take_early(LONG, LONG) && !early.take(LONG));
     }
 
     #[test]

@@ -179,7 +179,7 @@ const PROCEDURES: [(&str, &str, &[usize]); 24] = [
     ("Watch_", "", &[1, 2]),
     ("QueueActionNote", "", &[1, 2]),
     ("QueueActionStep", "", &[2]),
-    ("QueueWorkerSeen", "", &[1, 2]),
+    ("QueueWorkersSeen", "", &[1, 2]),
     ("QueueMinuteKeep", "", &[1, 2]),
     ("Redrive_", "_Set_trx", &[2]),
     ("Purge_", "_trx", &[2]),

@@ -261,8 +261,9 @@ fn workers_are_registered_idle_ones_too() {
         );
         let seen = |worker: &str| {
             let call = database.pick(
-                "EXECUTE [readpast].QueueWorkerSeen @Queue = 'MailBox', @Worker = '{}', @Host = 'h', @Process = 1, @Version = '1'",
-                "SELECT readpast.queue_worker_seen('mail_box', '{}', 'h', 1, '1')",
+                "EXECUTE [readpast].QueueWorkersSeen @Workers = N'[{\"queue\": \"MailBox\", \"worker\": \"{}\"}]', @Host = 'h', @Process = 1, \
+                 @Version = '1'",
+                "SELECT readpast.queue_workers_seen('[{\"queue\": \"mail_box\", \"worker\": \"{}\"}]', 'h', 1, '1')",
             );
             database.session().execute(&call.replace("{}", worker), &[]).unwrap();
         };

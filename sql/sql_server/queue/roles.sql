@@ -8,7 +8,7 @@
 ] + (["Retain_" ~ queue ~ "_trx"] if retention or attempt_retention else []) + (["Taken_" ~ queue ~ "_trx"] if claimed_by_others else [])
     + (["Claimed_" ~ queue] if marks_claims else []) + (["QueueDue", "Due_" ~ queue] if not claimed_by_others else []) -%}
 {%- set fire = ["Schedules_" ~ queue, "Fire_" ~ queue ~ "_trx"] if schedules is not none else [] -%}
-{%- set report = ["QueueActionNote", "QueueWorkerSeen", "QueueMinuteKeep"] -%}
+{%- set report = ["QueueActionNote", "QueueWorkersSeen", "QueueMinuteKeep"] -%}
 {%- set done = ["QueueIsDone"] -%}
 {%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] + (["Attempts_" ~ queue] if attempt_history else []) -%}
 {%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"]

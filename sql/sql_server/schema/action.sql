@@ -91,18 +91,25 @@ BEGIN
     SELECT CASE WHEN @_Found = 1 THEN (SELECT a.[State] FROM {{ object("QueueAction") }} AS a WHERE a.[ActionId] = @ActionId) END AS [State];
 END;
 {% endfilter %}
-{% filter made("PROCEDURE", "QueueWorkerSeen") %}
+{% filter made("PROCEDURE", "QueueWorkersSeen") %}
 /*
-A worker reports that it is there, when it begins and then every half minute. Another process of the same name begins anew. Rows of
-workers that have not reported for a week go when another begins.
+A process reports its workers, {"queue", "worker"} in @Workers: when one begins and then every half minute, those of all its queues at
+once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
 Table access order: QueueWorker.
 */
-{{ create_or_alter }} PROCEDURE {{ object("QueueWorkerSeen") }}
-    @Queue varchar(40), @Worker nvarchar(128), @Host nvarchar(128), @Process bigint, @Version varchar(40)
+{{ create_or_alter }} PROCEDURE {{ object("QueueWorkersSeen") }}
+    @Workers nvarchar(max), @Host nvarchar(128), @Process bigint, @Version varchar(40)
 AS
 BEGIN
 {% include "part/head.sql" %}
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+    DECLARE @_Seen TABLE ([Queue] varchar(40) NOT NULL, [Worker] nvarchar(128) NOT NULL, PRIMARY KEY ([Queue], [Worker]));
+    DECLARE @_Count int;
+
+    INSERT INTO @_Seen ([Queue], [Worker])
+    SELECT DISTINCT j.[Queue], j.[Worker]
+    FROM OPENJSON(@Workers) WITH ([Queue] varchar(40) '$.queue', [Worker] nvarchar(128) '$.worker') AS j;
+    SET @_Count = @@ROWCOUNT;
 
     UPDATE w
     SET
@@ -111,20 +118,22 @@ BEGIN
             WHEN w.[Host] = @Host AND w.[Process] = @Process AND w.[Version] = @Version THEN w.[StartedAt]
             ELSE @_Now
         END
-    FROM {{ object("QueueWorker") }} AS w WITH (ROWLOCK)
-    WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker;
-    IF @@ROWCOUNT > 0 RETURN 0;
+    FROM @_Seen AS s
+    INNER JOIN {{ object("QueueWorker") }} AS w WITH (ROWLOCK) ON w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker];
+    IF @@ROWCOUNT = @_Count RETURN 0;
 
     DELETE TOP (1000) w
     FROM {{ object("QueueWorker") }} AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE w.[Queue] = @Queue AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
+    WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
 
     INSERT INTO {{ object("QueueWorker") }} ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
-    SELECT @Queue, @Worker, @Host, @Process, @Version, @_Now, @_Now
+    SELECT s.[Queue], s.[Worker], @Host, @Process, @Version, @_Now, @_Now
+    FROM @_Seen AS s
     WHERE NOT EXISTS (
         SELECT 1 FROM {{ object("QueueWorker") }} AS w WITH (UPDLOCK, SERIALIZABLE)
-        WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker
-    );
+        WHERE w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker]
+    )
+    ORDER BY s.[Queue], s.[Worker];
 END;
 {% endfilter %}
 {% filter made("PROCEDURE", "QueueMinuteKeep") %}

@@ -27,6 +27,10 @@ impl AsksDue for Stands {
     fn doorbell(&self) -> Option<&Arc<LibpqLogin>> {
         None
     }
+
+    fn reported_along(&self) -> Option<SeenWorker> {
+        None
+    }
 }
 
 struct Stage {

@@ -87,7 +87,7 @@ impl Ledger {
             }
             "[readpast].[Stats_Job]" => self.stats(),
             // No test here is about the records.
-            "[readpast].[QueueWorkerSeen]" | "[readpast].[QueueMinuteKeep]" | "[readpast].[QueueActionNote]" => {
+            "[readpast].[QueueWorkersSeen]" | "[readpast].[QueueMinuteKeep]" | "[readpast].[QueueActionNote]" => {
                 Answer::new()
             }
             other => panic!("the core called {other}"),

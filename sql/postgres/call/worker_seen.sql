@@ -1,1 +1,0 @@
-SELECT {{ object("queue_worker_seen") }}(?::text, ?::text, ?::text, ?::bigint, ?::text)

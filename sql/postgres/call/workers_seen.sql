@@ -1,0 +1,1 @@
+SELECT {{ object("queue_workers_seen") }}(?::json, ?::text, ?::bigint, ?::text)

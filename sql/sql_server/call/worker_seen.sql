@@ -1,1 +1,0 @@
-{CALL {{ object("QueueWorkerSeen") }} (?, ?, ?, ?, ?)}
