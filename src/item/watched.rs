@@ -1,7 +1,7 @@
 //! Figures of a queue from bounded looks.
 
 use super::rates::{self, HourlyEvents, OfType};
-use super::{ItemState, QueueStats};
+use super::{ItemState, Pause, QueueStats};
 
 /// Figures about a queue from looks of a bounded number of rows each, so that they cost the same in a queue of ten million items
 /// as in an empty one. A figure that was not counted to its end says so.
@@ -43,6 +43,8 @@ pub struct Watched {
     pub errors: Vec<Trouble>,
     /// Items that their table refuses to have claimed or recovered, at most 50, the oldest such first.
     pub refused: Vec<Refused>,
+    /// The pauses in force, that of all of the queue first.
+    pub pauses: Vec<Pause>,
 }
 
 /// An item that is set aside, since its table refused a claim or a recovery.
@@ -135,6 +137,11 @@ impl Watched {
                 times: figure.value.unwrap_or(0),
                 again_ms: figure.ms,
             }),
+            None if figure.name == "pause" => {
+                let pause = Pause::of_look(figure.key, figure.value.unwrap_or(0), figure.ms, figure.detail);
+                let place = self.pauses.iter().position(|other| other.kind > pause.kind).unwrap_or(self.pauses.len());
+                self.pauses.insert(place, pause);
+            }
             Some(("error", state)) => self.errors.push(Trouble {
                 state: state.parse().ok(),
                 text: figure.detail.to_owned(),

@@ -85,6 +85,15 @@ NOT EXISTS (
                     AND x.until > now_
             )
 {%- endmacro -%}
+{#- Whether a pause is in force: of the queue, or of a type; with `type` only of the whole queue or of that type. -#}
+{%- macro paused(type=none) -%}
+EXISTS (
+                SELECT 1 FROM {{ object("queue_pause") }} AS p
+                WHERE p.queue = '{{ queue }}'{{ " AND p.type IN ('', " ~ type ~ ")" if type }} AND (p.until > now_) IS NOT FALSE
+            )
+{%- endmacro -%}
+{#- Not of a type that is paused, among refused and paused items. -#}
+{%- macro not_paused() %}(q.{{ role.kind }}::text = ANY(paused_)) IS NOT TRUE{% endmacro -%}
 {#- A claim that was to change a row which did not change ends: the row is one that its table refuses. -#}
 {%- macro held_back() -%}
 {{ object("queue_refuse_fn") }}('a trigger of the table leaves the row as it is', 'P0001')

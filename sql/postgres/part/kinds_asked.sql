@@ -18,8 +18,11 @@
         FROM json_array_elements_text(steps_) AS g (step)
     ) AS s
 {%- endif %}
-{%- if own_types_only and search.type %}
+{%- if search.type %}
     WHERE
-        {{ m.type_seen("t.type") }}
+        (NOT {{ m.paused() }} OR NOT {{ m.paused("t.type") }})
+{%- if own_types_only %}
+        AND {{ m.type_seen("t.type") }}
+{%- endif %}
 {%- endif %};
     kinds_ := COALESCE(CARDINALITY({{ "kind_types_" if search.type else "kind_steps_" }}), 0);

@@ -34,6 +34,10 @@ DECLARE
 {%- endif %}
 {{- narrow.variables() }}
     taken_ boolean := FALSE;
+    pause_ record;
+{%- if role.kind %}
+    paused_ text[];
+{%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
 {{- use.settings(procedure, ["worker", "most", "lease"] + (["started"] if run_time else [])) }}
@@ -43,6 +47,33 @@ BEGIN
 {%- endif %}
 
     now_ := clock_timestamp();
+    SELECT BOOL_OR(p.type = '') AS everything, MAX(p.until) FILTER (WHERE p.type = '') AS until, ARRAY_AGG(p.type) AS types
+    INTO pause_
+    FROM {{ object("queue_pause") }} AS p
+    WHERE p.queue = '{{ queue }}' AND (p.until > now_) IS NOT FALSE;
+    IF pause_.everything THEN
+        answer := 'EMPTY';
+        answer_due_ms := CEIL(EXTRACT(EPOCH FROM pause_.until - now_) * 1000)::bigint;
+        RETURN NEXT;
+        RETURN;
+    END IF;
+{%- if role.kind %}
+    paused_ := COALESCE(pause_.types, '{}');
+{%- if own and asks_types and not asks_steps and searches_all and types | length <= 100 %}
+    /* Sought by the other types, none of what is paused is passed over. */
+    IF types_ IS NULL AND pause_.types IS NOT NULL THEN
+        types_ := COALESCE(
+            (
+                SELECT JSON_AGG(g.type)
+                FROM UNNEST(ARRAY[{% for type in types %}{{ text(type) }}{{ ", " if not loop.last }}{% endfor %}]) AS g (type)
+                WHERE NOT g.type = ANY(paused_)
+            ),
+            /* No item has this one. */
+            '[""]'
+        );
+    END IF;
+{%- endif %}
+{%- endif %}
 {%- if beside %}
 {%- if parks_errors %}
 {% include "part/unpark_call.sql" %}

@@ -15,7 +15,7 @@ In how many milliseconds a claim may find something: 0 is now, NULL is not as th
 the items of dead workers, as nobody has within recover_ milliseconds. It locks no row. More may look due than a claim gets:
 what others are about to take, what waits behind its group, what is of a kind that the caller does not claim.
 Called by queue_due.
-Table access order: queue_recovery, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_refused.
+Table access order: queue_recovery, queue_pause, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(recover_ integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -23,6 +23,7 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     every_ CONSTANT interval := recover_ * interval '1 millisecond';
+    until_ timestamptz;
 {%- if not searches_all %}
     kind_types_ CONSTANT text[] := ARRAY[{% for type in types %}{{ text(type) }}{{ ", " if not loop.last }}{% endfor %}];
 {%- endif %}
@@ -35,6 +36,12 @@ BEGIN
         AND EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ m.stands(processing) }} ORDER BY q.{{ role.started }} LIMIT 1)
 {%- endif %};
     IF FOUND THEN RETURN -1;
+    END IF;
+    SELECT p.until
+    INTO until_
+    FROM {{ object("queue_pause") }} AS p
+    WHERE p.queue = '{{ queue }}' AND p.type = '' AND (p.until > now_) IS NOT FALSE;
+    IF FOUND THEN RETURN CEIL(EXTRACT(EPOCH FROM until_ - now_) * 1000)::bigint;
     END IF;
 {%- for due_is in whens %}
 {%- if shards or not searches_all %}

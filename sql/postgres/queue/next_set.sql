@@ -7,8 +7,11 @@
 group it does over what waits behind others. -#}
 {%- set begins_at_head = own and searches_all and not shards and due_columns[0].quoted == role.due and not due_columns[0].descending and not group -%}
 {%- macro around() %}
-    IF EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}') THEN
-        /* The table refuses some: around those. */
+    IF
+        EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}')
+        OR {{ m.paused() }}
+    THEN
+        /* The table refuses some, or they are paused: around those. */
         RETURN QUERY
         SELECT n.*
         FROM {{ object("next_" ~ queue ~ "_apart_trx") }}(
@@ -91,6 +94,7 @@ BEGIN
         {{ m.pass_on() | indent(4) }}
     END IF;
 {%- if beside %}
+    now_ := clock_timestamp();
 {{ around() }}
 {%- endif %}
 {%- if group %}

@@ -163,6 +163,26 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_refused") }} (
     since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
 {% endfilter %}
+{% filter made("TABLE", "queue_pause") %}
+/* Queues of which nothing is claimed for now, or nothing of a type; the type '' is all of the queue. */
+CREATE TABLE IF NOT EXISTS {{ object("queue_pause") }} (
+    queue text NOT NULL, type text NOT NULL, since timestamptz NOT NULL, until timestamptz NULL, /* NULL: until it is resumed */
+    who text NOT NULL, login text NOT NULL, reason text NULL, PRIMARY KEY (queue, type)
+);
+{% endfilter %}
+{% filter made("VIEW", "queue_paused_v", once=true) %}
+/* The pauses in force. The name of a type that the caller may not see stays hidden, and so does its pause. */
+CREATE OR REPLACE VIEW {{ object("queue_paused_v") }} AS
+SELECT p.queue, p.type, p.since, p.until, p.who, p.login, p.reason
+FROM {{ object("queue_pause") }} AS p
+WHERE
+    (p.until > CLOCK_TIMESTAMP()) IS NOT FALSE
+    AND (
+        p.type = ''
+        OR EXISTS (SELECT 1 FROM {{ object("queue_own_type_v") }} AS o WHERE o.queue = p.queue AND o.type IN (p.type, '*'))
+        OR NOT EXISTS (SELECT 1 FROM {{ object("queue_type_access") }} AS a WHERE a.queue = p.queue)
+    );
+{% endfilter %}
 {% filter made("TABLE", "queue_action") %}
 /*
 The record of operators' actions: redrives, purges, cancels, pauses, settings. An action on many items goes on from its row: place is

@@ -57,7 +57,29 @@ BEGIN
         SET @_Tries = @_Tries + 1;
         DELETE FROM @_Due;
         DELETE FROM @_Aside;
-        SET @_Refuses = CASE WHEN EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}') THEN 1 ELSE 0 END;
+        SELECT
+            @_Refuses = CASE WHEN EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}') THEN 1 ELSE 0 END,
+            @_Paused = (
+                SELECT MAX(CASE WHEN p.[Type] = N'' THEN 2 ELSE 1 END)
+                FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
+                WHERE p.[Queue] = '{{ queue }}' AND (p.[Until] IS NULL OR p.[Until] > SYSUTCDATETIME())
+            );
+{%- if role.kind %}
+        DELETE FROM @_PausedType;
+        IF @_Paused = 1
+            INSERT INTO @_PausedType ([Type])
+            SELECT p.[Type]
+            FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
+            WHERE p.[Queue] = '{{ queue }}' AND (p.[Until] IS NULL OR p.[Until] > SYSUTCDATETIME());
+{%- if own and asks_types and not asks_steps and searches_all and types | length <= 100 %}
+        /* Sought by all types but the paused ones, none of what is paused is passed over. */
+        IF @_Paused = 1 AND @Types IS NULL
+            SET @Types = (
+                SELECT CONCAT(N'["', STRING_AGG(STRING_ESCAPE(CAST(y.[Type] AS nvarchar(max)), 'json'), N'","'), N'"]')
+                FROM {{ object(queue ~ "Type") }} AS y
+            );
+{%- endif %}
+{%- endif %}
 {%- if kind_searches %}
         SET @_Turn = COALESCE((SELECT MAX(n.[Turn]) + 1 FROM @_Turns AS n), @_Turn);
         DELETE FROM @_Wanted;
@@ -84,7 +106,11 @@ BEGIN
             IF @_Refuses = 1
 {% filter indent(8, true) %}{% include "part/aside.sql" %}{% endfilter %}
 
-{% filter indent(4, true) %}{% include "part/claim.sql" %}{% endfilter %}
+            /* What came back from the dead waits too. */
+            IF COALESCE(@_Paused, 0) < 2
+            BEGIN
+{% filter indent(8, true) %}{% include "part/claim.sql" %}{% endfilter %}
+            END;
 
             /* The table has let them through. */
             IF @_Refuses = 1 AND @Within = 0

@@ -12,7 +12,7 @@ In how many milliseconds a claim may find something: 0 is now, NULL is not as th
 the items of dead workers, as nobody has within @Recover milliseconds. It keeps no lock, and passes over what others hold. More may
 look due than a claim gets: what waits behind its group, what is of a kind that the caller does not claim.
 Called by QueueDue.
-Table access order: QueueRecovery, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}, QueueRefused.
+Table access order: QueueRecovery, QueuePause, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}, QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Recover int, @DueMs bigint OUTPUT
@@ -38,6 +38,11 @@ BEGIN
         )
 {%- endif %}
         RETURN;
+
+    SELECT @DueMs = CASE WHEN p.[Until] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, @_Now, p.[Until]) + 1 END
+    FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
+    WHERE p.[Queue] = '{{ queue }}' AND p.[Type] = N'' AND (p.[Until] IS NULL OR p.[Until] > @_Now);
+    IF @@ROWCOUNT > 0 RETURN;
 
     SET @DueMs = 0;
 {%- for value in [""] + (t.staged.others if t.staged else []) %}

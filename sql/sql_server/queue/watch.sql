@@ -359,6 +359,15 @@ BEGIN
             ORDER BY r.[Since]
         ) AS x
         UNION ALL
+        SELECT
+            'pause', DATEDIFF_BIG(MICROSECOND, '1970-01-01', z.[Since]), '', DATEDIFF_BIG(MICROSECOND, '1970-01-01', z.[Until]),
+            CAST(
+                (SELECT z.[Who] AS [who], z.[Login] AS [login], z.[Reason] AS [reason] FOR JSON PATH, WITHOUT_ARRAY_WRAPPER) AS nvarchar(4000)
+            ),
+            z.[Type]
+        FROM {{ object("QueuePaused_V") }} AS z
+        WHERE z.[Queue] = '{{ queue }}'
+        UNION ALL
         SELECT CONCAT('error.', e.[Status]), e.[Items], '', NULL, e.[Detail], e.[Key]
         FROM (
             SELECT TOP (50) p.[Status], p.[Detail], COUNT_BIG(*) AS [Items], MAX(p.[Key]) AS [Key]
