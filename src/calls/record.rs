@@ -173,7 +173,13 @@ fn run(session: &mut Session, terms: &CallTerms, name: &str, params: &[Param<'_>
     session.execute(&terms.dialect.schema_call(name, &terms.schema)?, params)
 }
 
-pub(super) fn ask(on: &dyn Sessions, terms: &CallTerms, call: CallKind, name: &str, params: &[Param<'_>]) -> Result<Rows> {
+pub(super) fn ask(
+    on: &dyn Sessions,
+    terms: &CallTerms,
+    call: CallKind,
+    name: &str,
+    params: &[Param<'_>],
+) -> Result<Rows> {
     on.ask(call, YieldsTo::Closing, |session| run(session, terms, name, params))
 }
 

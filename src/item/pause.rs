@@ -35,7 +35,13 @@ pub enum PauseEnd {
 
 impl Pause {
     /// A row of a server: the type, when it began and ends, in microseconds since 1970.
-    pub(crate) fn new(kind: &str, since: i64, until: Option<i64>, [who, login]: [String; 2], reason: Option<String>) -> Self {
+    pub(crate) fn new(
+        kind: &str,
+        since: i64,
+        until: Option<i64>,
+        [who, login]: [String; 2],
+        reason: Option<String>,
+    ) -> Self {
         Self {
             kind: Some(kind.to_owned()).filter(|kind| !kind.is_empty()),
             since: text_of_us(since),

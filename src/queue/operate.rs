@@ -11,7 +11,8 @@ use crate::ident::QueueName;
 #[cfg(doc)]
 use crate::item::Answer;
 use crate::item::{
-    Filter, ItemRef, Minute, OperatorAction, OperatorVerb, Outcome, Pause, PauseEnd, RegisteredWorker, Schedule, ScheduleChange, Watched,
+    Filter, ItemRef, Minute, OperatorAction, OperatorVerb, Outcome, Pause, PauseEnd, RegisteredWorker, Schedule,
+    ScheduleChange, Watched,
 };
 use crate::metrics::CallKind;
 use std::sync::Arc;

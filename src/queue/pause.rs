@@ -9,7 +9,8 @@ use crate::item::{Pause, PauseEnd};
 use serde_json::json;
 
 /// Why hand-written procedures cannot be paused.
-const CLAIM_BY_THEIR_OWN: &str = "its claims go by other procedures, which know no pauses; pause its items, or end its workers";
+const CLAIM_BY_THEIR_OWN: &str =
+    "its claims go by other procedures, which know no pauses; pause its items, or end its workers";
 
 impl QueueInner {
     /// [`crate::Queue::pauses`].

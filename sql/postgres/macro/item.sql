@@ -85,14 +85,14 @@ NOT EXISTS (
                     AND x.until > now_
             )
 {%- endmacro -%}
-{#- Whether a pause is in force: of the queue, or of a type; with `type` only of the whole queue or of that type. -#}
-{%- macro paused(type=none) -%}
+{#- Whether claims go around some items: refused ones, or paused ones as long as the pause is in force. -#}
+{%- macro goes_around() -%}
 EXISTS (
-                SELECT 1 FROM {{ object("queue_pause") }} AS p
-                WHERE p.queue = '{{ queue }}'{{ " AND p.type IN ('', " ~ type ~ ")" if type }} AND (p.until > now_) IS NOT FALSE
-            )
+        SELECT 1 FROM {{ object("queue_refused") }} AS x
+        WHERE x.queue = '{{ queue }}' AND (x.doing <> 'pause' OR x.until > CLOCK_TIMESTAMP())
+    )
 {%- endmacro -%}
-{#- Not of a type that is paused, among refused and paused items. -#}
+{#- Not of a type that is paused. -#}
 {%- macro not_paused() %}(q.{{ role.kind }}::text = ANY(paused_)) IS NOT TRUE{% endmacro -%}
 {#- A claim that was to change a row which did not change ends: the row is one that its table refuses. -#}
 {%- macro held_back() -%}

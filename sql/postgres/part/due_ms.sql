@@ -8,12 +8,6 @@
                 WHERE x.queue = '{{ queue }}' AND x.until > now_
             )
             UNION ALL
-            (
-                SELECT MIN(p.until) AS due_at
-                FROM {{ object("queue_pause") }} AS p
-                WHERE p.queue = '{{ queue }}' AND p.until > now_
-            )
-            UNION ALL
 {%- for search in kind_searches if role.due %}
             (
                 SELECT {{ m.time("h.due_at") }} AS due_at

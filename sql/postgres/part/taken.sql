@@ -48,12 +48,8 @@ has refused each, and why.
                     f.item_attempt{{ " + f.refusals" if knows_refused }} < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
 {%- if not knows_refused %}
-                /* While the table refuses some, or a pause is in force, the claim goes around those: asked first, and nothing is locked then. */
-                WHERE
-                    NOT EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}')
-{%- if not (search and search.type) %}
-                    AND NOT {{ m.paused() | indent(8) }}
-{%- endif %}
+                /* While the table refuses some, or they are paused, the claim goes around those: asked first, and nothing is locked then. */
+                WHERE NOT {{ m.goes_around() | indent(12) }}
 {%- endif %}
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)

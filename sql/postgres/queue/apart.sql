@@ -6,11 +6,11 @@
 {%- set function = object(procedure) -%}
 {% filter made("FUNCTION", procedure) %}
 /*
-Claim up to max_ due items, as next_{{ queue }}_set_trx does, while the table refuses some: a unique index, a CHECK or a trigger
+Claim up to max_ due items, as next_{{ queue }}_set_trx does, while some are paused, or the table refuses some: a unique index, a CHECK or a trigger
 of it lets no claim of them through. Those are left aside, for longer each time, and named in queue_refused; the others are
 claimed. One that is refused until its attempts are spent ends Failed, where the table lets it. Claims come here by themselves
 while the queue has such items; the first of them is found by calling this after a claim that the table refused.
-Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_refused.
+Table access order: queue_pause, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
 

@@ -7,10 +7,7 @@
 group it does over what waits behind others. -#}
 {%- set begins_at_head = own and searches_all and not shards and due_columns[0].quoted == role.due and not due_columns[0].descending and not group -%}
 {%- macro around() %}
-    IF
-        EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}')
-        OR {{ m.paused() }}
-    THEN
+    IF {{ m.goes_around() }} THEN
         /* The table refuses some, or they are paused: around those. */
         RETURN QUERY
         SELECT n.*
@@ -94,7 +91,6 @@ BEGIN
         {{ m.pass_on() | indent(4) }}
     END IF;
 {%- if beside %}
-    now_ := clock_timestamp();
 {{ around() }}
 {%- endif %}
 {%- if group %}

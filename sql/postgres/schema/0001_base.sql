@@ -154,11 +154,11 @@ WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
 is left aside until a time that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
 item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index or an exclusion, which pass
-when another row does. The row goes when its item is let through.
+when another row does. The row goes when its item is let through. A row with the word pause stands for one of queue_pause.
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_refused") }} (
     queue text NOT NULL, key text NOT NULL,
-    doing text NOT NULL, /* claim or recover */
+    doing text NOT NULL, /* claim, recover or pause */
     reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL,
     since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );

@@ -1267,7 +1267,7 @@ BEGIN
         (
             SELECT 'refused', x.times, FALSE, {{ object("queue_ms_fn") }}(now_, x.until), x.doing || ': ' || x.reason, x.key
             FROM {{ object("queue_refused") }} AS x
-            WHERE x.queue = queue_ AND (seen_ IS NULL OR '*' = ANY(seen_))
+            WHERE x.queue = queue_ AND x.doing <> 'pause' AND (seen_ IS NULL OR '*' = ANY(seen_))
             ORDER BY x.since
             LIMIT 50
         )

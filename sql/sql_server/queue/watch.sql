@@ -355,7 +355,7 @@ BEGIN
         FROM (
             SELECT TOP (50) r.[Key], r.[Doing], r.[Reason], r.[Times], r.[Until]
             FROM {{ object("QueueRefused") }} AS r
-            WHERE r.[Queue] = '{{ queue }}'{{ " AND " ~ may_see("N'*'") if own_types_only }}
+            WHERE r.[Queue] = '{{ queue }}' AND r.[Doing] <> 'pause'{{ " AND " ~ may_see("N'*'") if own_types_only }}
             ORDER BY r.[Since]
         ) AS x
         UNION ALL

@@ -129,12 +129,12 @@ IF OBJECT_ID({{ literal("QueueRecovery") }}, N'U') IS NULL
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
 is left aside until a time (UTC) that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
 item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index, which pass when another row
-does. The row goes when its item is let through.
+does. The row goes when its item is let through. A row with the word pause stands for one of QueuePause.
 */
 IF OBJECT_ID({{ literal("QueueRefused") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueRefused") }} (
         [Queue] varchar(40) NOT NULL, [Key] nvarchar(400) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Doing] varchar(10) NOT NULL, /* claim or recover */
+        [Doing] varchar(10) NOT NULL, /* claim, recover or pause */
         [Reason] nvarchar(400) NOT NULL, [Times] int NOT NULL, [Attempts] int NOT NULL, [Since] datetime2(7) NOT NULL,
         [Until] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
     );

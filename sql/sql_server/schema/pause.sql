@@ -4,7 +4,7 @@
 Pauses a queue, or with @Type one type of it: nothing of it is claimed until it is resumed, or @ForMs are over, or @Until (UTC) is; items
 that are added meanwhile wait too, and what is in work goes on. A pause that is there gets the new end and reason, and keeps since when
 it is. Returns the end; NULL: there is none. Claims that are under way may still take items.
-Table access order: QueuePause.
+Table access order: QueuePause, QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueuePauseBegin") }}
     @Queue varchar(40), @Type nvarchar(400), @Until datetime2(7), @ForMs bigint, @Who nvarchar(200), @Reason nvarchar(400)
@@ -39,6 +39,12 @@ BEGIN
     IF @@ROWCOUNT = 0
         INSERT INTO {{ object("QueuePause") }} ([Queue], [Type], [Since], [Until], [Who], [Login], [Reason])
         VALUES (@Queue, @Type, @_Now, @_End, @Who, ORIGINAL_LOGIN(), NULLIF(@Reason, N''));
+    /* Claims look here anyhow, so that a queue without pauses pays nothing for them. */
+    DELETE r
+    FROM {{ object("QueueRefused") }} AS r WITH (UPDLOCK, SERIALIZABLE)
+    WHERE r.[Queue] = @Queue AND r.[Doing] = 'pause' AND (r.[Until] <= @_Now OR r.[Key] = CONCAT(NCHAR(1), @Type));
+    INSERT INTO {{ object("QueueRefused") }} ([Queue], [Key], [Doing], [Reason], [Times], [Attempts], [Since], [Until])
+    VALUES (@Queue, CONCAT(NCHAR(1), @Type), 'pause', N'', 0, 0, @_Now, COALESCE(@_End, '9999-12-31'));
     COMMIT TRANSACTION;
 
     SELECT @_End AS [Until];
@@ -48,7 +54,7 @@ END;
 /*
 Resumes a queue, or with @Type one type of it: the pauses of the queue and of each type are ended one by one. Returns 1 if there was such
 a pause, or else 0.
-Table access order: QueuePause.
+Table access order: QueuePause, QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueuePauseEnd") }}
     @Queue varchar(40), @Type nvarchar(400)
@@ -59,10 +65,15 @@ BEGIN
     DECLARE @_Ended TABLE ([Until] datetime2(7) NULL);
 {{- operator.check("QueuePauseEnd") }}
 
+    BEGIN TRANSACTION;
     DELETE p
     OUTPUT deleted.[Until] INTO @_Ended ([Until])
     FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
     WHERE p.[Queue] = @Queue AND p.[Type] = COALESCE(@Type, N'');
+    DELETE r
+    FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+    WHERE r.[Queue] = @Queue AND r.[Key] = CONCAT(NCHAR(1), @Type);
+    COMMIT TRANSACTION;
 
     SELECT COUNT(*) AS [Resumed] FROM @_Ended AS e WHERE e.[Until] IS NULL OR e.[Until] > SYSUTCDATETIME();
 END;
