@@ -38,7 +38,7 @@ pub(crate) use self::{
     group::{clock, head as head_of_group},
     lost::Tries,
     operation::{Attempts, Operation, in_parts, is_done},
-    pause::{pause as pause_queue, pauses, resume as resume_queue},
+    pause::{pause as pause_queue, pauses, pauses_of, resume as resume_queue},
     purge::{check_states as check_purged_states, purge, retain},
     record::{ActionStep, NewAction, actions, keep_minute, minutes, note, open as open_actions, seen, step, workers},
     recover::{GIVEN_BACK, RECOVER_NOW, RECOVER_OWN, Recovered, recover},

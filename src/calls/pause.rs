@@ -5,7 +5,7 @@ use super::sessions::Sessions;
 use super::terms::CallTerms;
 use crate::catalog::{number, optional_text, text};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Pause, PauseEnd, utc_text};
+use crate::item::{Pause, PauseEnd, Rows, utc_text};
 use crate::metrics::CallKind;
 use crate::session::Param;
 
@@ -49,11 +49,15 @@ pub(crate) fn resume(on: &dyn Sessions, terms: &CallTerms, kind: Option<&str>) -
 /// The pauses in force, that of all of the queue first.
 pub(crate) fn pauses(on: &dyn Sessions, terms: &CallTerms) -> Result<Vec<Pause>> {
     let queue = stem(terms);
-    let rows = ask(on, terms, CallKind::Pauses, "pauses", &[Param::Text(&queue)])?;
+    ask(on, terms, CallKind::Pauses, "pauses", &[Param::Text(&queue)]).map(|rows| pauses_of(&rows))
+}
+
+/// The pauses that the rows of the call are.
+pub(crate) fn pauses_of(rows: &Rows) -> Vec<Pause> {
     let pause = |row| {
-        let people = [3, 4].map(|column| text(&rows, row, column));
-        let since = number(&rows, row, 1).unwrap_or(0);
-        Pause::new(&text(&rows, row, 0), since, number(&rows, row, 2), people, optional_text(&rows, row, 5))
+        let people = [3, 4].map(|column| text(rows, row, column));
+        let since = number(rows, row, 1).unwrap_or(0);
+        Pause::new(&text(rows, row, 0), since, number(rows, row, 2), people, optional_text(rows, row, 5))
     };
-    Ok((0..rows.len()).map(pause).collect())
+    (0..rows.len()).map(pause).collect()
 }

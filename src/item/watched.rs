@@ -113,6 +113,26 @@ impl Watched {
         self.workers.len() >= 100
     }
 
+    /// Whether all of the queue is paused.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.pauses.iter().any(|pause| pause.kind.is_none())
+    }
+
+    /// How many items are due, and how long the oldest of them has been, without those that wait for the end of a pause.
+    #[must_use]
+    pub fn unpaused(&self) -> (i64, Option<i64>) {
+        if self.is_paused() {
+            return (0, None);
+        }
+        let is_free = |of: &&OfType| !self.pauses.iter().any(|pause| pause.holds(Some(&of.name)));
+        if self.pauses.is_empty() || self.types.is_empty() {
+            return (self.stats.due, self.stats.oldest_due_ms);
+        }
+        let free: Vec<_> = self.types.iter().filter(is_free).collect();
+        (free.iter().map(|of| of.due).sum(), free.iter().filter_map(|of| of.oldest_due_ms).max())
+    }
+
     /// How many workers keep up, as in [`QueueStats::workers_needed`].
     fn needed(&self) -> Option<i64> {
         let stats = &self.stats;
@@ -214,6 +234,26 @@ mod tests {
 
     fn figure(name: &str, value: i64, capped: bool) -> FigureRow<'_> {
         FigureRow { name, value: Some(value), capped, ms: None, detail: "", key: "" }
+    }
+
+    #[test]
+    fn what_is_paused_waits_for_nobody() {
+        let mut watched = Watched::default();
+        for (name, kind, value, ms) in [
+            ("due.count", "", 5, None),
+            ("due.oldest_ms", "", 900, None),
+            ("type.due", "A", 3, Some(900)),
+            ("type.due", "B", 2, Some(70)),
+        ] {
+            watched.record(&FigureRow { name, value: Some(value), capped: false, ms, detail: kind, key: "" });
+        }
+        assert_eq!(watched.unpaused(), (5, Some(900)));
+        let pause = |kind| FigureRow { name: "pause", value: Some(1), capped: false, ms: None, detail: "{}", key: kind };
+        watched.record(&pause("A"));
+        assert_eq!((watched.unpaused(), watched.is_paused()), ((2, Some(70)), false));
+        watched.record(&pause(""));
+        assert_eq!((watched.unpaused(), watched.is_paused()), ((0, None), true));
+        assert_eq!(watched.pauses.iter().map(|pause| pause.kind.as_deref()).collect::<Vec<_>>(), [None, Some("A")]);
     }
 
     #[test]

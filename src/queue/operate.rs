@@ -113,7 +113,8 @@ impl Queue {
         self.0.resume_queue(kind)
     }
 
-    /// The pauses in force, that of all of the queue first; not those of types that the login may not see.
+    /// The pauses in force, that of all of the queue first; not those of types that the login may not see, and none where it may not
+    /// read the view `QueuePaused_V`, as each role of a queue may.
     pub fn pauses(&self) -> Result<Vec<Pause>> {
         self.0.pauses()
     }
