@@ -147,8 +147,8 @@ impl Figure {
 }
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
-    let asked =
-        connection::config(global, "5000").and_then(|config| Ok(figures_of(&Queue::open(&config, &args.queue)?, args)?));
+    let asked = connection::config(global, "5000")
+        .and_then(|config| Ok(figures_of(&Queue::open(&config, &args.queue)?, args)?));
     let (figures, pauses) = match asked {
         Ok(answer) => answer,
         Err(failure) => return unknown(&failure.message(), out),

@@ -2,8 +2,8 @@
 
 use crate::global::Global;
 use crate::{
-    adopt, check, completions, discover, doctor, drop, enqueue, exit, install, list, operations, pause, recover, render,
-    schedules, settings, show, stats, steer, stress, top, why, work,
+    adopt, check, completions, discover, doctor, drop, enqueue, exit, install, list, operations, pause, recover,
+    render, schedules, settings, show, stats, steer, stress, top, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 

@@ -78,7 +78,7 @@ fn of_figures(watched: &Watched, workers: &[RegisteredWorker]) -> Vec<Concern> {
     let stats = &watched.stats;
     let mut found = Vec::new();
     let mut add = |kind, text| found.push(Concern { kind, text });
-    // What is paused waits for no worker.
+    // Paused items wait for no worker.
     let (due, oldest) = watched.unpaused();
     match oldest.filter(|_| due > 0) {
         Some(ms) if stats.claimed == 0 && ms > UNATTENDED_MS => {

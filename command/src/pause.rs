@@ -66,7 +66,8 @@ pub fn resume(global: &Global, args: &steer::Args, out: &Output) -> Result<Exit>
     let mut exit = Exit::Done;
     for kind in kinds(args) {
         let resumed = queue.resume_queue(kind)?;
-        let of = kind.map_or_else(|| format!("queue {}", one_line(queue.name())), |kind| format!("type {}", one_line(kind)));
+        let of =
+            kind.map_or_else(|| format!("queue {}", one_line(queue.name())), |kind| format!("type {}", one_line(kind)));
         let text = if resumed { format!("resumed: {of}") } else { format!("was not paused: {of}") };
         let left = queue.pauses()?;
         out.answer(|| text, || json!({"type": kind, "resumed": resumed, "pauses": ask::pauses(&left)}))?;

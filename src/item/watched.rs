@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_paused_waits_for_nobody() {
+    fn paused_items_wait_for_nobody() {
         let mut watched = Watched::default();
         for (name, kind, value, ms) in [
             ("due.count", "", 5, None),
@@ -248,7 +248,8 @@ mod tests {
             watched.record(&FigureRow { name, value: Some(value), capped: false, ms, detail: kind, key: "" });
         }
         assert_eq!(watched.unpaused(), (5, Some(900)));
-        let pause = |kind| FigureRow { name: "pause", value: Some(1), capped: false, ms: None, detail: "{}", key: kind };
+        let pause =
+            |kind| FigureRow { name: "pause", value: Some(1), capped: false, ms: None, detail: "{}", key: kind };
         watched.record(&pause("A"));
         assert_eq!((watched.unpaused(), watched.is_paused()), ((2, Some(70)), false));
         watched.record(&pause(""));

@@ -147,7 +147,7 @@ fn a_type_waits_and_the_others_go_on() {
 }
 
 #[test]
-fn what_is_in_work_goes_on_and_what_is_given_back_waits() {
+fn items_in_work_go_on_and_those_given_back_wait() {
     for database in Database::each() {
         let queue = open(&database, &json!({"backoff": "none"}));
         for n in 0..4 {

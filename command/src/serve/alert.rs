@@ -141,7 +141,7 @@ fn notification(
 fn measured(condition: &Condition, samples: &[Arc<Sample>]) -> i64 {
     let Some(latest) = samples.last() else { return 0 };
     let stats = &latest.watched.stats;
-    // What is paused waits for no worker.
+    // Paused items wait for no worker.
     let (due, oldest) = latest.watched.unpaused();
     match condition {
         Condition::Depth(_) => due,

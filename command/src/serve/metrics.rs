@@ -207,7 +207,8 @@ fn planned(history: &[(&str, History)]) -> [Family; 1] {
 
 /// The pauses: of each queue, and of types that are paused.
 fn paused(samples: &[(&str, &Sample)]) -> [Family; 1] {
-    let mut paused = gauge("readpast_queue_paused", "Whether all of the queue is paused, or the type that the label names.");
+    let mut paused =
+        gauge("readpast_queue_paused", "Whether all of the queue is paused, or the type that the label names.");
     for (queue, sample) in samples {
         paused.add(&[("queue", queue), ("type", "")], f64::from(u8::from(sample.watched.is_paused())));
         for kind in sample.watched.pauses.iter().filter_map(|pause| pause.kind.as_deref()) {

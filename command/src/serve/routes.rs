@@ -2,7 +2,9 @@
 
 use super::answer::{Answer, JSON};
 use super::request::Request;
-use super::{App, act, doctor, failed, item, items, metrics, operations, overview, pages, pauses, queue, schedules, workers};
+use super::{
+    App, act, doctor, failed, item, items, metrics, operations, overview, pages, pauses, queue, schedules, workers,
+};
 use crate::sampler::Sampler;
 use serde_json::json;
 

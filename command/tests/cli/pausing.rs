@@ -31,7 +31,8 @@ fn a_queue_and_a_type_are_paused_and_resumed() {
     shell.ok(&["enqueue", "Mail", "Recipient=r4", "N=4"]);
     assert_eq!(worked(&shell), 0);
 
-    let key = shell.look("SELECT to_char(enqueued_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || '0' FROM readpast.mail WHERE \"N\" = 4");
+    let key = shell
+        .look("SELECT to_char(enqueued_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || '0' FROM readpast.mail WHERE \"N\" = 4");
     assert!(shell.ok(&["why", "Mail", &key]).contains("due, and the queue is paused since "));
     assert!(shell.ok(&["stats", "Mail"]).contains("  the queue is paused since "));
     let stats = &shell.run(&["stats", "Mail", "--json"]).json()[0];

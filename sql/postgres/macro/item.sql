@@ -88,8 +88,7 @@ NOT EXISTS (
 {#- Whether claims go around some items: refused ones, or paused ones as long as the pause is in force. -#}
 {%- macro goes_around() -%}
 EXISTS (
-        SELECT 1 FROM {{ object("queue_refused") }} AS x
-        WHERE x.queue = '{{ queue }}' AND (x.doing <> 'pause' OR x.until > CLOCK_TIMESTAMP())
+        SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}' AND (x.doing <> 'pause' OR x.until > CLOCK_TIMESTAMP())
     )
 {%- endmacro -%}
 {#- Not of a type that is paused. -#}

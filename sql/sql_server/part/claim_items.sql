@@ -107,7 +107,7 @@ BEGIN
             IF @_Refuses = 1
 {% filter indent(8, true) %}{% include "part/aside.sql" %}{% endfilter %}
 
-            /* What came back from the dead waits too. */
+            /* Items that came back from the dead wait too. */
             IF @_Paused < 2
             BEGIN
 {% filter indent(8, true) %}{% include "part/claim.sql" %}{% endfilter %}

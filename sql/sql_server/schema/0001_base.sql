@@ -24,7 +24,7 @@ END;
 {% filter made("TABLE", [
     "QueueSchemaVersion", "QueueSpec", "AppSettings", "QueueStatus", "QueueTransition",
     "QueueOperation", "QueueTypeAccess", "QueueRetention", "QueueTurn", "QueueRecovery", "QueueRefused",
-    "QueueAction", "QueueWorker", "QueueMinute", "QueueSchedule",
+    "QueuePause", "QueueAction", "QueueWorker", "QueueMinute", "QueueSchedule",
 ]) %}
 /* One row per version that was applied here: an audit trail, never updated. */
 IF OBJECT_ID({{ literal("QueueSchemaVersion") }}, N'U') IS NULL

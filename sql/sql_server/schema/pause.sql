@@ -30,21 +30,29 @@ BEGIN
     BEGIN TRANSACTION;
     /* Those that are over; a pause of the same kind begins anew. */
     DELETE p
-    FROM {{ object("QueuePause") }} AS p WITH (UPDLOCK, SERIALIZABLE)
+    FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
+    WHERE p.[Queue] = @Queue AND p.[Type] = @Type AND p.[Until] <= @_Now;
+    DELETE p
+    FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE p.[Queue] = @Queue AND p.[Until] <= @_Now;
     UPDATE p
     SET [Until] = @_End, [Who] = @Who, [Login] = ORIGINAL_LOGIN(), [Reason] = NULLIF(@Reason, N'')
-    FROM {{ object("QueuePause") }} AS p WITH (UPDLOCK, SERIALIZABLE)
+    FROM {{ object("QueuePause") }} AS p WITH (UPDLOCK, ROWLOCK, SERIALIZABLE)
     WHERE p.[Queue] = @Queue AND p.[Type] = @Type;
     IF @@ROWCOUNT = 0
         INSERT INTO {{ object("QueuePause") }} ([Queue], [Type], [Since], [Until], [Who], [Login], [Reason])
         VALUES (@Queue, @Type, @_Now, @_End, @Who, ORIGINAL_LOGIN(), NULLIF(@Reason, N''));
     /* Claims look here anyhow, so that a queue without pauses pays nothing for them. */
     DELETE r
-    FROM {{ object("QueueRefused") }} AS r WITH (UPDLOCK, SERIALIZABLE)
-    WHERE r.[Queue] = @Queue AND r.[Doing] = 'pause' AND (r.[Until] <= @_Now OR r.[Key] = CONCAT(NCHAR(1), @Type));
-    INSERT INTO {{ object("QueueRefused") }} ([Queue], [Key], [Doing], [Reason], [Times], [Attempts], [Since], [Until])
-    VALUES (@Queue, CONCAT(NCHAR(1), @Type), 'pause', N'', 0, 0, @_Now, COALESCE(@_End, '9999-12-31'));
+    FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE r.[Queue] = @Queue AND r.[Doing] = 'pause' AND r.[Until] <= @_Now;
+    UPDATE r
+    SET [Until] = COALESCE(@_End, '9999-12-31')
+    FROM {{ object("QueueRefused") }} AS r WITH (UPDLOCK, ROWLOCK, SERIALIZABLE)
+    WHERE r.[Queue] = @Queue AND r.[Key] = CONCAT(NCHAR(1), @Type);
+    IF @@ROWCOUNT = 0
+        INSERT INTO {{ object("QueueRefused") }} ([Queue], [Key], [Doing], [Reason], [Times], [Attempts], [Since], [Until])
+        VALUES (@Queue, CONCAT(NCHAR(1), @Type), 'pause', N'', 0, 0, @_Now, COALESCE(@_End, '9999-12-31'));
     COMMIT TRANSACTION;
 
     SELECT @_End AS [Until];
