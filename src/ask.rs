@@ -4,6 +4,7 @@
 mod figures;
 mod given;
 mod items;
+mod pauses;
 mod question;
 mod schedules;
 mod setup;
@@ -11,6 +12,7 @@ mod steer;
 
 pub use self::figures::{Longer, stats, trend, types, watched};
 pub use self::items::{digits, item, reason, why};
+pub use self::pauses::{pause_until, pauses};
 pub use self::question::{Field, Kind, Question};
 pub use self::schedules::{schedule, schedule_time};
 pub use self::setup::{LISTED, doctor, findings, installed, list, setting};
@@ -22,7 +24,7 @@ use crate::queue::Queue;
 use given::Given;
 
 /// All questions.
-pub static QUESTIONS: [&Question; 23] = [
+pub static QUESTIONS: [&Question; 26] = [
     &figures::STATS,
     &figures::TREND,
     &figures::WATCH,
@@ -39,6 +41,9 @@ pub static QUESTIONS: [&Question; 23] = [
     &steer::RESUME,
     &steer::PURGE,
     &steer::RECOVER,
+    &pauses::PAUSES,
+    &pauses::PAUSE_QUEUE,
+    &pauses::RESUME_QUEUE,
     &setup::SETTINGS,
     &setup::SET,
     &setup::DOCTOR,

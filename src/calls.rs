@@ -12,6 +12,7 @@ mod group;
 mod kind_filter;
 mod lost;
 mod operation;
+mod pause;
 mod purge;
 mod record;
 mod recover;
@@ -37,6 +38,7 @@ pub(crate) use self::{
     group::{clock, head as head_of_group},
     lost::Tries,
     operation::{Attempts, Operation, in_parts, is_done},
+    pause::{pause as pause_queue, pauses, pauses_of, resume as resume_queue},
     purge::{check_states as check_purged_states, purge, retain},
     record::{
         ActionStep, NewAction, SeenWorker, actions, keep_minute, minutes, note, open as open_actions, seen, step,

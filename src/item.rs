@@ -10,6 +10,7 @@ mod lease;
 mod made;
 mod new_item;
 mod operator;
+mod pause;
 mod rates;
 mod record;
 mod rows;
@@ -37,6 +38,7 @@ pub use self::{
     lease::Lease,
     new_item::{NewItem, Receipt},
     operator::OperatorVerb,
+    pause::{Pause, PauseEnd},
     rates::OfType,
     record::{Minute, OperatorAction, RegisteredWorker},
     rows::{Cell, Column, ColumnType, Rows, Value},

@@ -13,6 +13,7 @@ mod number;
 mod one_try;
 mod operate;
 mod pacing;
+mod pause;
 mod record;
 mod schedule;
 mod settle;

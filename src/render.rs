@@ -180,6 +180,7 @@ impl<'a> Target<'a> {
     pub(crate) fn functions(self) -> Result<Vec<Object>> {
         let mut objects = self.objects("schema/functions.sql", context! { longest_ms => MAX_DELAY_MS })?;
         objects.extend(self.objects("schema/action.sql", context! {})?);
+        objects.extend(self.objects("schema/pause.sql", context! {})?);
         Ok(objects)
     }
 

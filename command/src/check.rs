@@ -7,8 +7,8 @@ use crate::output::Output;
 use crate::printable::printable;
 use crate::{connection, duration};
 use readpast::description::Storage;
-use readpast::item::span_text;
-use readpast::{ItemState, Queue, QueueStats};
+use readpast::item::{Pause, span_text};
+use readpast::{ItemState, Queue, QueueStats, ask};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -147,20 +147,27 @@ impl Figure {
 }
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
-    let asked =
-        connection::config(global, "5000").and_then(|config| Ok(ask(&Queue::open(&config, &args.queue)?, args)?));
-    let figures = match asked {
-        Ok(figures) => figures,
+    let asked = connection::config(global, "5000")
+        .and_then(|config| Ok(figures_of(&Queue::open(&config, &args.queue)?, args)?));
+    let (figures, pauses) = match asked {
+        Ok(answer) => answer,
         Err(failure) => return unknown(&failure.message(), out),
     };
     let worst = figures.iter().map(Figure::judge).max().unwrap_or(Service::Ok);
-    out.answer(|| line(&args.queue, worst, &figures), || document(&args.queue, worst, &figures))?;
+    out.answer(
+        || line(&args.queue, worst, &figures, &pauses),
+        || {
+            let mut document = document(&args.queue, worst, &figures);
+            document["pauses"] = ask::pauses(&pauses);
+            document
+        },
+    )?;
     Ok(worst.exit())
 }
 
 /// Bounded looks cost the same, however many items there are; figures that they leave open are counted. In a described table they
 /// need not reach the Failed items.
-fn ask(queue: &Queue, args: &Args) -> readpast::Result<[Figure; 4]> {
+fn figures_of(queue: &Queue, args: &Args) -> readpast::Result<([Figure; 4], Vec<Pause>)> {
     let levels = [args.failed, args.depth, args.expired].into_iter().flatten();
     let highest = levels.map(|levels| levels.critical).max().unwrap_or(0);
     let most = u32::try_from(highest + 1).unwrap_or(u32::MAX).max(LOOK);
@@ -168,11 +175,23 @@ fn ask(queue: &Queue, args: &Args) -> readpast::Result<[Figure; 4]> {
         let watched = queue.watch(most)?;
         let (failed, expired) = (watched.is_capped(ItemState::Failed), watched.is_capped(ItemState::Processing));
         let figures = figures(args, &watched.stats, [failed, watched.due_capped, watched.due_capped, expired]);
+        let figures = quiet(figures, &watched.pauses);
         if figures.iter().all(Figure::is_decided) {
-            return Ok(figures);
+            return Ok((figures, watched.pauses));
         }
     }
-    Ok(figures(args, &queue.stats()?, [false; 4]))
+    let pauses = queue.pauses()?;
+    Ok((quiet(figures(args, &queue.stats()?, [false; 4]), &pauses), pauses))
+}
+
+/// In a paused queue items wait, and nobody is to work on them: how many, and for how long, is no alarm.
+fn quiet(mut figures: [Figure; 4], pauses: &[Pause]) -> [Figure; 4] {
+    if pauses.iter().any(|pause| pause.kind.is_none()) {
+        for figure in figures.iter_mut().filter(|figure| ["oldest_due", "depth"].contains(&figure.label)) {
+            figure.levels = None;
+        }
+    }
+    figures
 }
 
 /// Reports a failure where a monitoring system looks: in the one line of standard output.
@@ -227,7 +246,7 @@ fn figures(args: &Args, stats: &QueueStats, capped: [bool; 4]) -> [Figure; 4] {
 }
 
 /// Alarms come first: a pager shows the beginning.
-fn line(queue: &str, worst: Service, figures: &[Figure]) -> String {
+fn line(queue: &str, worst: Service, figures: &[Figure], pauses: &[Pause]) -> String {
     let mut sorted: Vec<_> = figures.iter().collect();
     sorted.sort_by_key(|figure| std::cmp::Reverse(figure.judge()));
     let mut line = format!("READPAST {} - {}: ", worst.word(), one_part(queue));
@@ -239,6 +258,7 @@ fn line(queue: &str, worst: Service, figures: &[Figure]) -> String {
             let _ = write!(line, " ({}: above {level})", figure.judge().word().to_lowercase());
         }
     }
+    pauses.iter().for_each(|pause| line += &format!("; {}", one_part(&pause.to_string())));
     let performance: Vec<_> = figures.iter().map(Figure::performance).collect();
     format!("{line} | {}", performance.join(" "))
 }

@@ -2,8 +2,8 @@
 
 use crate::global::Global;
 use crate::{
-    adopt, check, completions, discover, doctor, drop, enqueue, exit, install, list, operations, recover, render,
-    schedules, settings, show, stats, steer, stress, top, why, work,
+    adopt, check, completions, discover, doctor, drop, enqueue, exit, install, list, operations, pause, recover,
+    render, schedules, settings, show, stats, steer, stress, top, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -86,17 +86,15 @@ Examples:
   readpast cancel Notification --type Sms --dry-run  only shows the items
   readpast cancel Notification --key 2026-11-21T08:30:00.1234560")]
     Cancel(steer::Args),
-    /// Pauses items
+    Pause(pause::PauseArgs),
+    /// Resumes a queue, types of it, or items that are paused
     ///
-    /// By default items that are Pending or Error; --status or --key choose others.
+    /// Without options that choose items, it ends the pause of the queue, or with --type alone that of the type; each pause is ended by
+    /// itself. Paused items become Pending again by --key, --status and the others, or by --all.
     #[command(after_help = "\
 Examples:
-  readpast pause Notification --type Sms
-  readpast pause Notification --key 2026-11-21T08:30:00.1234560")]
-    Pause(steer::Args),
-    /// Makes paused items Pending again
-    #[command(after_help = "\
-Examples:
+  readpast resume Notification
+  readpast resume Notification --type Sms
   readpast resume Notification --all")]
     Resume(steer::Args),
     /// Starts ended items again, and resets their attempt counts

@@ -78,7 +78,9 @@ fn of_figures(watched: &Watched, workers: &[RegisteredWorker]) -> Vec<Concern> {
     let stats = &watched.stats;
     let mut found = Vec::new();
     let mut add = |kind, text| found.push(Concern { kind, text });
-    match stats.oldest_due_ms.filter(|_| stats.due > 0) {
+    // Paused items wait for no worker.
+    let (due, oldest) = watched.unpaused();
+    match oldest.filter(|_| due > 0) {
         Some(ms) if stats.claimed == 0 && ms > UNATTENDED_MS => {
             let there = attendance(workers);
             add(Kind::NoWorkers, format!("items are due for {} and no worker holds any{there}", span_text(ms)));
@@ -134,6 +136,17 @@ mod tests {
         of_figures(watched, &[]).into_iter().map(|concern| concern.text).collect()
     }
 
+    pub fn pause() -> readpast::item::Pause {
+        readpast::item::Pause {
+            kind: None,
+            since: "2026-11-18T11:06:40.0000000".to_owned(),
+            until: None,
+            who: "ann".to_owned(),
+            login: "app".to_owned(),
+            reason: Some("the bank is down".to_owned()),
+        }
+    }
+
     #[test]
     fn an_idle_queue_is_fine_and_a_stuck_one_needs_attention() {
         let mut watched = Watched::default();
@@ -144,6 +157,8 @@ mod tests {
         assert!(texts(&watched).is_empty());
         watched.stats.oldest_due_ms = Some(11 * 60_000);
         assert_eq!(texts(&watched), ["an item has been due for 11 m 00 s"]);
+        watched.pauses.push(pause());
+        assert!(texts(&watched).is_empty(), "it is paused");
     }
 
     #[test]

@@ -40,8 +40,12 @@ pub struct FilterArgs {
 impl FilterArgs {
     /// Whether no option narrows the choice.
     pub fn is_open(&self) -> bool {
+        self.kind.is_empty() && self.names_no_items()
+    }
+
+    /// The same, whatever types are named.
+    pub fn names_no_items(&self) -> bool {
         self.status.is_empty()
-            && self.kind.is_empty()
             && self.key.is_empty()
             && self.before.is_none()
             && self.after.is_none()

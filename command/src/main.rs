@@ -25,6 +25,7 @@ mod log;
 mod operations;
 mod output;
 mod passthrough;
+mod pause;
 mod printable;
 mod process;
 mod progress;
@@ -102,8 +103,8 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Why(args) => why::run(&global, &args, &out),
         Command::Retry(args) => steer::run(Verb::Retry, &global, &args, &out),
         Command::Cancel(args) => steer::run(Verb::Cancel, &global, &args, &out),
-        Command::Pause(args) => steer::run(Verb::Pause, &global, &args, &out),
-        Command::Resume(args) => steer::run(Verb::Resume, &global, &args, &out),
+        Command::Pause(args) => pause::pause(&global, &args, &out),
+        Command::Resume(args) => pause::resume(&global, &args, &out),
         Command::Redrive(args) => steer::run(Verb::Redrive, &global, &args, &out),
         Command::Purge(args) => steer::run(Verb::Purge, &global, &args, &out),
         Command::Operations(args) => operations::run(&global, &args, &out),

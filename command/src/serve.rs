@@ -22,6 +22,7 @@ mod operations;
 mod overview;
 mod paced;
 mod pages;
+mod pauses;
 mod queue;
 mod request;
 mod right;

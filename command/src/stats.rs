@@ -12,7 +12,7 @@ use crate::{connection, duration};
 use drawn::{LINE, Pens, TerminalSize};
 use rates::{By, RateOptions, Rates};
 use readpast::ask::{self, Longer};
-use readpast::item::{span_text, utc_text};
+use readpast::item::{Pause, span_text, utc_text};
 use readpast::{ItemState, Queue, QueueStats};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -63,6 +63,7 @@ fn interval(text: &str) -> std::result::Result<Duration, String> {
 /// Figures, and the time of their look.
 struct StatsSample {
     stats: QueueStats,
+    pauses: Vec<Pause>,
     /// How many items ran long, if requested.
     longer: Option<Longer>,
     /// Figures and trend of each type, if requested.
@@ -75,9 +76,9 @@ impl StatsSample {
     fn take(queue: &Queue, args: &Args, before: Option<&Self>) -> readpast::Result<Self> {
         let asked = RateOptions { by: args.by, trend: args.trend };
         let rates = Rates::take(queue, asked, before.and_then(|before| before.rates.as_ref()))?;
-        let stats = queue.stats()?;
+        let (stats, pauses) = (queue.stats()?, queue.pauses()?);
         let longer = args.longer_than.map(|than| Longer::count(queue, duration::ms(than))).transpose()?;
-        Ok(Self { stats, longer, rates, at: Instant::now(), time: SystemTime::now() })
+        Ok(Self { stats, pauses, longer, rates, at: Instant::now(), time: SystemTime::now() })
     }
 }
 
@@ -197,6 +198,7 @@ fn table(
             vec![format!("queue {queue}   {day} {} UTC, every {every}", time.get(..8).unwrap_or(time)), heading]
         }
     };
+    lines.extend(look.pauses.iter().map(|pause| format!("  {pause}")));
     let row = |name: &str, figure: &dyn Fn(&StatsSample) -> i64| {
         let before = watched.and_then(|(_, before)| before);
         let change = before.map_or_else(String::new, |before| {
@@ -276,6 +278,7 @@ fn workers(stats: &QueueStats) -> String {
 
 fn document(queue: &str, look: &StatsSample) -> Value {
     let mut document = ask::stats(queue, look.time, &look.stats);
+    document.insert("pauses".to_owned(), ask::pauses(&look.pauses));
     document.extend(look.rates.iter().flat_map(Rates::document));
     document.extend(look.longer.as_ref().map(|longer| ("longer".to_owned(), longer.document())));
     document.into()
@@ -288,7 +291,7 @@ mod tests {
     fn look(pending: i64, completed: i64, at: Instant) -> StatsSample {
         let mut stats = QueueStats { due: pending, ..QueueStats::default() };
         (stats.counts[0], stats.counts[4]) = (pending, completed);
-        StatsSample { stats, longer: None, rates: None, at, time: SystemTime::UNIX_EPOCH }
+        StatsSample { stats, pauses: Vec::new(), longer: None, rates: None, at, time: SystemTime::UNIX_EPOCH }
     }
 
     #[test]

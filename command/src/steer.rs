@@ -31,6 +31,21 @@ pub struct Args {
     all: bool,
 }
 
+impl Args {
+    /// Whether nothing chooses items: what a pause or its end is of then is the queue, or the types that are named.
+    pub fn is_of_queue(&self) -> bool {
+        self.filter.names_no_items() && !self.all && !self.dry_run
+    }
+
+    pub fn queue(&self) -> &str {
+        &self.queue
+    }
+
+    pub fn kinds(&self) -> &[String] {
+        &self.filter.kind
+    }
+}
+
 pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     if args.filter.is_open() && !args.all {
         return Err(usage(

@@ -1,6 +1,7 @@
 //! Figures: counted, and from bounded looks.
 
 use super::given::Given;
+use super::pauses::{PAUSED, pauses};
 use super::question::{Field, Question, boolean, number, text};
 use crate::error::Result;
 use crate::item::{Filter, ItemState, OfType, QueueStats, Trend, Watched, utc_text};
@@ -131,7 +132,7 @@ pub(super) static STATS: Question = Question {
         number("longer_ms", "also counts the items whose last attempt took longer, or that are in work for longer")
             .or_none(),
     ],
-    answer: &[HEAD, COUNTED, TYPE, TRENDS, LONG],
+    answer: &[HEAD, COUNTED, PAUSED, TYPE, TRENDS, LONG],
     run: |queue, given| {
         let (by_type, apart) = (given.is_set("types")?, apart(given, "trend_ms")?);
         let longer = given.number("longer_ms", 0..=i64::MAX)?;
@@ -141,6 +142,7 @@ pub(super) static STATS: Question = Question {
             None => (None, None),
         };
         let mut answer = stats(queue.name(), SystemTime::now(), &queue.stats()?);
+        answer.insert("pauses".to_owned(), pauses(&queue.pauses()?));
         if let Some(watched) = watched.filter(|_| by_type) {
             answer.insert("types".to_owned(), types(&watched.types));
         }
@@ -175,7 +177,7 @@ pub(super) static WATCH: Question = Question {
     meaning: "The figures of `serve` and `top`, from looks of a bounded number of rows, so that they cost the same in a queue of \
               ten million items. A figure that was not counted to its end is marked as capped.",
     arguments: MOST,
-    answer: &[HEAD, SEEN, TYPE, HELD, TROUBLES],
+    answer: &[HEAD, SEEN, PAUSED, TYPE, HELD, TROUBLES],
     run: |queue, given| Ok(headed(queue, watched(&queue.watch(given.count("most", LONGEST_LOOK, LOOK)?)?))),
 };
 
@@ -316,6 +318,7 @@ pub fn watched(watched: &Watched) -> Value {
         .iter()
         .map(|of| json!({"key": of.key, "reason": of.reason, "times": of.times, "again_ms": of.again_ms}));
     json!({
+        "pauses": pauses(&watched.pauses),
         "due": stats.due,
         "due_capped": watched.due_capped,
         "oldest_due_ms": stats.oldest_due_ms,

@@ -181,7 +181,7 @@ pub(crate) fn minutes(on: &dyn Sessions, terms: &CallTerms, since: SystemTime) -
 }
 
 /// The queue's name in its rows.
-fn stem(terms: &CallTerms) -> String {
+pub(super) fn stem(terms: &CallTerms) -> String {
     terms.dialect.queue_stem(&terms.spec.queue)
 }
 
@@ -189,7 +189,13 @@ fn run(session: &mut Session, terms: &CallTerms, name: &str, params: &[Param<'_>
     session.execute(&terms.dialect.schema_call(name, &terms.schema)?, params)
 }
 
-fn ask(on: &dyn Sessions, terms: &CallTerms, call: CallKind, name: &str, params: &[Param<'_>]) -> Result<Rows> {
+pub(super) fn ask(
+    on: &dyn Sessions,
+    terms: &CallTerms,
+    call: CallKind,
+    name: &str,
+    params: &[Param<'_>],
+) -> Result<Rows> {
     on.ask(call, YieldsTo::Closing, |session| run(session, terms, name, params))
 }
 

@@ -1,6 +1,7 @@
 //! Checks one queue: its objects, its table, its items.
 
 use super::{Examined, Finding, objects, plans, procedures, table};
+use crate::calls::pauses_of;
 use crate::catalog::{self, number, text};
 use crate::description::{QueueSpec, Storage};
 use crate::dialect::Dialect;
@@ -28,6 +29,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     if !made.is_empty() {
         examined.run("object", |examined| objects::check(examined, spec, &made))?;
         examined.run("refused", |examined| refused(examined, spec))?;
+        examined.run("pause", |examined| paused(examined, spec))?;
     }
     if examined.session.dialect() == Dialect::SqlServer {
         let place = match &spec.storage {
@@ -44,6 +46,18 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
         }
     }
     examined.findings.push(Finding::ok("queue", queue, "looked at"));
+    Ok(())
+}
+
+/// The pauses in force.
+fn paused(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
+    let dialect = examined.session.dialect();
+    let stem = dialect.queue_stem(&spec.queue);
+    let rows = examined.session.execute(&dialect.schema_call("pauses", &examined.schema)?, &[Param::Text(&stem)])?;
+    for pause in pauses_of(&rows) {
+        let what = format!("{pause} (readpast resume {} ends it)", spec.queue);
+        examined.findings.push(Finding::ok("pause", spec.queue.as_str(), what));
+    }
     Ok(())
 }
 

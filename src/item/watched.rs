@@ -1,7 +1,7 @@
 //! Figures of a queue from bounded looks.
 
 use super::rates::{self, HourlyEvents, OfType};
-use super::{ItemState, QueueStats};
+use super::{ItemState, Pause, QueueStats};
 
 /// Figures about a queue from looks of a bounded number of rows each, so that they cost the same in a queue of ten million items
 /// as in an empty one. A figure that was not counted to its end says so.
@@ -43,6 +43,8 @@ pub struct Watched {
     pub errors: Vec<Trouble>,
     /// Items that their table refuses to have claimed or recovered, at most 50, the oldest such first.
     pub refused: Vec<Refused>,
+    /// The pauses in force, that of all of the queue first.
+    pub pauses: Vec<Pause>,
 }
 
 /// An item that is set aside, since its table refused a claim or a recovery.
@@ -111,6 +113,26 @@ impl Watched {
         self.workers.len() >= 100
     }
 
+    /// Whether all of the queue is paused.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.pauses.iter().any(|pause| pause.kind.is_none())
+    }
+
+    /// How many items are due, and how long the oldest of them has been, without those that wait for the end of a pause.
+    #[must_use]
+    pub fn unpaused(&self) -> (i64, Option<i64>) {
+        if self.is_paused() {
+            return (0, None);
+        }
+        let is_free = |of: &&OfType| !self.pauses.iter().any(|pause| pause.holds(Some(&of.name)));
+        if self.pauses.is_empty() || self.types.is_empty() {
+            return (self.stats.due, self.stats.oldest_due_ms);
+        }
+        let free: Vec<_> = self.types.iter().filter(is_free).collect();
+        (free.iter().map(|of| of.due).sum(), free.iter().filter_map(|of| of.oldest_due_ms).max())
+    }
+
     /// How many workers keep up, as in [`QueueStats::workers_needed`].
     fn needed(&self) -> Option<i64> {
         let stats = &self.stats;
@@ -135,6 +157,11 @@ impl Watched {
                 times: figure.value.unwrap_or(0),
                 again_ms: figure.ms,
             }),
+            None if figure.name == "pause" => {
+                let pause = Pause::of_look(figure.key, figure.value.unwrap_or(0), figure.ms, figure.detail);
+                let place = self.pauses.iter().position(|other| other.kind > pause.kind).unwrap_or(self.pauses.len());
+                self.pauses.insert(place, pause);
+            }
             Some(("error", state)) => self.errors.push(Trouble {
                 state: state.parse().ok(),
                 text: figure.detail.to_owned(),
@@ -207,6 +234,27 @@ mod tests {
 
     fn figure(name: &str, value: i64, capped: bool) -> FigureRow<'_> {
         FigureRow { name, value: Some(value), capped, ms: None, detail: "", key: "" }
+    }
+
+    #[test]
+    fn paused_items_wait_for_nobody() {
+        let mut watched = Watched::default();
+        for (name, kind, value, ms) in [
+            ("due.count", "", 5, None),
+            ("due.oldest_ms", "", 900, None),
+            ("type.due", "A", 3, Some(900)),
+            ("type.due", "B", 2, Some(70)),
+        ] {
+            watched.record(&FigureRow { name, value: Some(value), capped: false, ms, detail: kind, key: "" });
+        }
+        assert_eq!(watched.unpaused(), (5, Some(900)));
+        let pause =
+            |kind| FigureRow { name: "pause", value: Some(1), capped: false, ms: None, detail: "{}", key: kind };
+        watched.record(&pause("A"));
+        assert_eq!((watched.unpaused(), watched.is_paused()), ((2, Some(70)), false));
+        watched.record(&pause(""));
+        assert_eq!((watched.unpaused(), watched.is_paused()), ((0, None), true));
+        assert_eq!(watched.pauses.iter().map(|pause| pause.kind.as_deref()).collect::<Vec<_>>(), [None, Some("A")]);
     }
 
     #[test]

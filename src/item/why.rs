@@ -1,6 +1,6 @@
 //! Decides why an item is not being worked on, from its known state, without a database.
 
-use super::{ItemState, NEVER_MS, QueueStats, span_text};
+use super::{ItemState, NEVER_MS, Pause, QueueStats, span_text};
 use std::fmt;
 
 /// The known state of an item at one moment of the server's clock.
@@ -22,6 +22,8 @@ pub struct Standing<'a> {
     pub blocked_by: Option<(&'a str, Option<ItemState>)>,
     /// Why its table refused a claim or a recovery, and the milliseconds until the next try.
     pub refused: Option<(&'a str, i64)>,
+    /// The pause of its queue, or of its type.
+    pub pause: Option<&'a Pause>,
     /// The figures of its queue, where they were asked for.
     pub stats: Option<&'a QueueStats>,
 }
@@ -58,6 +60,8 @@ pub enum Why {
         /// Milliseconds until the next try; negative: it has been possible for so long.
         ms: i64,
     },
+    /// It is due, and its queue or its type is paused.
+    QueuePaused(Pause),
     /// An operator has paused it.
     Paused {
         /// Milliseconds since it was last changed, if known.
@@ -106,6 +110,9 @@ impl Standing<'_> {
         if let Some((reason, ms)) = self.refused.filter(|_| self.is_due() || self.is_left()) {
             return Why::Refused { reason: reason.to_owned(), ms };
         }
+        if let Some(pause) = self.pause.filter(|_| self.is_due()) {
+            return Why::QueuePaused(pause.clone());
+        }
         match (self.state, self.lease_ms, self.due_ms) {
             (ItemState::Processing, Some(left), _) if left <= 0 => Why::LeaseRanOut { owner, ms: -left },
             (ItemState::Processing, ms, _) => Why::Held { owner, ms },
@@ -133,6 +140,7 @@ impl Why {
             Self::Held { .. } => "held",
             Self::LeaseRanOut { .. } => "lease_ran_out",
             Self::Refused { .. } => "refused",
+            Self::QueuePaused(_) => "queue_paused",
             Self::Paused { .. } => "paused",
             Self::Finished { .. } => "finished",
             Self::Blocked { .. } => "blocked",
@@ -165,6 +173,7 @@ impl fmt::Display for Why {
                 let again = if *ms > 0 { format!("in {}", span_text(*ms)) } else { "now".to_owned() };
                 write!(f, "its table refuses it, and it is tried again {again} ({reason})")
             }
+            Self::QueuePaused(pause) => write!(f, "due, and {pause}"),
             Self::Paused { ms } => {
                 write!(f, "paused{}, until it is resumed (who paused it is not recorded)", since(ms))
             }
@@ -200,6 +209,7 @@ mod tests {
         changed_ms: Some(60_000),
         blocked_by: None,
         refused: None,
+        pause: None,
         stats: None,
     };
 
@@ -207,6 +217,8 @@ mod tests {
     fn each_reason_has_its_words() {
         let idle = QueueStats { due: 3, ..QueueStats::default() };
         let busy = QueueStats { due: 3, claimed: 2, ..QueueStats::default() };
+        let texts = r#"{"who": "ann", "login": "app", "reason": "the bank is down"}"#;
+        let pause = Pause::of_look("", 1_795_000_000_000_000, None, texts);
         let processing = Standing { state: ItemState::Processing, attempt: 1, owner: Some("w1"), ..DUE };
         for (standing, word, text) in [
             (DUE, "waiting", "due for 5.0 s, and not taken yet"),
@@ -270,6 +282,12 @@ mod tests {
                 "finished",
                 "Completed: nothing is left to do",
             ),
+            (
+                Standing { pause: Some(&pause), stats: Some(&idle), ..DUE },
+                "queue_paused",
+                "due, and the queue is paused since 2026-11-18T11:06:40Z by ann: the bank is down",
+            ),
+            (Standing { pause: Some(&pause), due_ms: Some(43_000), ..DUE }, "due_later", "due in 43.0 s"),
             (
                 Standing { blocked_by: Some(("k", Some(ItemState::Paused))), stats: Some(&busy), ..DUE },
                 "blocked",

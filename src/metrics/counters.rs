@@ -38,6 +38,7 @@ pub(crate) enum CallKind {
     Workers,
     Minutes,
     Schedules,
+    Pauses,
     /// A look for a procedure that handles items.
     Procedure,
     /// A claim, its handling by a procedure, and the settle.
@@ -46,7 +47,7 @@ pub(crate) enum CallKind {
 
 impl CallKind {
     /// All kinds, each at its number, with its name in figures.
-    pub(super) const ALL: [(Self, &'static str); 24] = [
+    pub(super) const ALL: [(Self, &'static str); 25] = [
         (Self::Claim, "claim"),
         (Self::Poll, "poll"),
         (Self::Settle, "settle"),
@@ -69,6 +70,7 @@ impl CallKind {
         (Self::Workers, "workers"),
         (Self::Minutes, "minutes"),
         (Self::Schedules, "schedules"),
+        (Self::Pauses, "pauses"),
         (Self::Procedure, "procedure"),
         (Self::Work, "work"),
     ];

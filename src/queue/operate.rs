@@ -11,7 +11,8 @@ use crate::ident::QueueName;
 #[cfg(doc)]
 use crate::item::Answer;
 use crate::item::{
-    Filter, ItemRef, Minute, OperatorAction, OperatorVerb, Outcome, RegisteredWorker, Schedule, ScheduleChange, Watched,
+    Filter, ItemRef, Minute, OperatorAction, OperatorVerb, Outcome, Pause, PauseEnd, RegisteredWorker, Schedule,
+    ScheduleChange, Watched,
 };
 use crate::metrics::CallKind;
 use std::sync::Arc;
@@ -90,6 +91,32 @@ impl Queue {
     /// item's key.
     pub fn run_schedule(&self, name: &str) -> Result<(String, Option<String>)> {
         self.0.run_schedule(name)
+    }
+
+    /// Pauses the queue, or one of its types: nothing of it is claimed, by any process or procedure, until it is resumed or the pause
+    /// ends; items that are added wait too. What is claimed goes on, also what a worker has claimed ahead. Workers look for items of
+    /// dead workers all the same. A pause that is there gets the new end and reason. It is kept in the database.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PermissionDenied`] when the login may not redrive items; [`ErrorKind::InvalidArgument`] for a type that the queue
+    /// does not have and an end that is over; [`ErrorKind::Unsupported`] where other procedures claim.
+    pub fn pause_queue(&self, kind: Option<&str>, end: PauseEnd, reason: Option<&str>) -> Result<()> {
+        self.0.pause_queue(kind, end, reason)
+    }
+
+    /// Resumes the queue, or one of its types; whether it was paused. Each pause is ended by itself: to resume the queue leaves the
+    /// pauses of its types.
+    ///
+    /// # Errors
+    /// As [`pause_queue`](Self::pause_queue).
+    pub fn resume_queue(&self, kind: Option<&str>) -> Result<bool> {
+        self.0.resume_queue(kind)
+    }
+
+    /// The pauses in force, that of all of the queue first; not those of types that the login may not see, and none where it may not
+    /// read the view `QueuePaused_V`, as each role of a queue may.
+    pub fn pauses(&self) -> Result<Vec<Pause>> {
+        self.0.pauses()
     }
 
     /// The queue's values in the table AppSettings, or in the description where the table has none. Procedures read them at each

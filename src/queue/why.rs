@@ -8,19 +8,21 @@ use crate::error::{ErrorKind, Result};
 use crate::item::{Filter, Item, Standing, Value, Why, far_utc_ms, utc_ms};
 use crate::metrics::CallKind;
 
-/// The columns of the worker view that describe an item's state: when it is due, its holder, the lease's end, and the last
-/// change; in an own table and a described one, on SQL Server and on PostgreSQL.
-const OWN: [[&str; 2]; 4] = [
+/// The columns of the worker view that describe an item's state: when it is due, its holder, the lease's end, the last
+/// change, and its type; in an own table and a described one, on SQL Server and on PostgreSQL.
+const OWN: [[&str; 2]; 5] = [
     ["ScheduledFor", "scheduled_for"],
     ["LeaseOwner", "lease_owner"],
     ["LeaseUntil", "lease_until"],
     ["UpdatedAt", "updated_at"],
+    ["Type", "type"],
 ];
-const ADOPTED: [[&str; 2]; 4] = [
+const ADOPTED: [[&str; 2]; 5] = [
     ["ItemDueAt", "item_due_at"],
     ["ItemOwner", "item_owner"],
     ["ItemLeaseUntil", "item_lease_until"],
     ["ItemToken", "item_token"],
+    ["ItemType", "item_type"],
 ];
 
 /// The most waiting items that are counted: beyond that the count only says "many".
@@ -32,7 +34,7 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
     let Some(state) = item.state() else { return Ok(None) };
     let now_ms = clock(queue, CallKind::Why)?;
     let names = if matches!(queue.terms.spec.storage, Storage::Own) { OWN } else { ADOPTED };
-    let [due, owner, until, changed] = names.map(|names| text_of(&item, names));
+    let [due, owner, until, changed, kind] = names.map(|names| text_of(&item, names));
     let from_now = |time: Option<&str>| Some(time.and_then(far_utc_ms)? - now_ms?);
     let mut standing = Standing {
         state,
@@ -43,10 +45,16 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
         changed_ms: from_now(changed).map(|ms| -ms),
         blocked_by: None,
         refused: None,
+        pause: None,
         stats: None,
     };
     // The rest costs the server more, and matters only for an item that is due or orphaned.
     if !standing.is_due() && !standing.is_left() {
+        return Ok(Some(standing.why()));
+    }
+    let pauses = if standing.is_due() { queue.pauses()? } else { Vec::new() };
+    standing.pause = pauses.iter().find(|pause| pause.holds(kind));
+    if standing.pause.is_some() {
         return Ok(Some(standing.why()));
     }
     let watched = match trend::watch(queue, if standing.is_due() { LOOK } else { 1 }) {

@@ -144,6 +144,7 @@ def every_page(browser: Browser) -> None:
         "failed": ("/failed", "# no such mailbox"),
         "workers": ("/workers", "Workers that are there"),
         "schedules": ("/schedules", "nightly"),
+        "pauses": ("/queue/Mail/pauses", "not paused"),
         "operations": ("/operations", "resume"),
         "operation": (f"/queue/Mail/operation?number={browser.server.operation()}", "it took"),
         "doctor": ("/doctor", "Run the checks"),

@@ -41,6 +41,8 @@ fn answers_have_the_members_of_the_page(given: &Given) {
     let by_filter = json!({"filter": {"keys": keys}});
     let mut seen = Vec::new();
     for (what, arguments) in [
+        ("pause_queue", json!({"type": "A", "for_ms": 3_600_000, "reason": "a test"})),
+        ("pauses", json!({})),
         ("stats", json!({"types": true, "trend_ms": 1, "longer_ms": 0})),
         ("stats", json!({})),
         ("trend", json!({"apart_ms": 1})),
@@ -68,6 +70,7 @@ fn answers_have_the_members_of_the_page(given: &Given) {
         ("run_schedule", json!({"name": "nightly"})),
         ("schedules", json!({})),
         ("unschedule", json!({"name": "nightly"})),
+        ("resume_queue", json!({"type": "B"})),
     ] {
         if what == "retry" {
             given.meddle("Status = 'Error'", "Status = 'Pending'");

@@ -141,11 +141,13 @@ fn notification(
 fn measured(condition: &Condition, samples: &[Arc<Sample>]) -> i64 {
     let Some(latest) = samples.last() else { return 0 };
     let stats = &latest.watched.stats;
+    // Paused items wait for no worker.
+    let (due, oldest) = latest.watched.unpaused();
     match condition {
-        Condition::Depth(_) => stats.due,
-        Condition::Oldest(_) => stats.oldest_due_ms.unwrap_or(0),
+        Condition::Depth(_) => due,
+        Condition::Oldest(_) => oldest.unwrap_or(0),
         Condition::NoWorker(_) if stats.claimed > 0 => 0,
-        Condition::NoWorker(_) => stats.oldest_due_ms.unwrap_or(0),
+        Condition::NoWorker(_) => oldest.unwrap_or(0),
         Condition::FailedPerMinute(_) => failed_per_minute(samples),
     }
 }

@@ -66,6 +66,7 @@ pub fn prometheus(app: &App) -> Answer {
         history.iter().filter_map(|(name, history)| Some((*name, &**history.samples.last()?))).collect();
     let of_queues = availability(&history).into_iter().chain(looked(&samples)).chain(found(&samples));
     let of_queues = of_queues.chain(going(&history)).chain(of_types(&samples)).chain(planned(&history));
+    let of_queues = of_queues.chain(paused(&samples));
     let all: Metrics = of_queues.chain(readpast::metrics()).collect();
     Answer::new(200, Metrics::TEXT, all.to_string())
 }
@@ -204,6 +205,19 @@ fn planned(history: &[(&str, History)]) -> [Family; 1] {
     [late]
 }
 
+/// The pauses: of each queue, and of types that are paused.
+fn paused(samples: &[(&str, &Sample)]) -> [Family; 1] {
+    let mut paused =
+        gauge("readpast_queue_paused", "Whether all of the queue is paused, or the type that the label names.");
+    for (queue, sample) in samples {
+        paused.add(&[("queue", queue), ("type", "")], f64::from(u8::from(sample.watched.is_paused())));
+        for kind in sample.watched.pauses.iter().filter_map(|pause| pause.kind.as_deref()) {
+            paused.add(&[("queue", queue), ("type", kind)], 1.0);
+        }
+    }
+    [paused]
+}
+
 /// Whether the figures of all queues are there and fresh.
 pub fn ready(app: &App) -> Answer {
     let samplers = app.queues.all();
@@ -244,6 +258,9 @@ pub fn scale(sampler: &Sampler, kind: Option<&str>) -> Answer {
             (needed, from, of.due, of.in_flight, None)
         }
     };
+    // Nothing is claimed: what is in flight has its workers.
+    let is_paused = sample.watched.pauses.iter().any(|pause| pause.kind.is_none() || pause.kind.as_deref() == kind);
+    let (needed, from) = if is_paused { (in_flight, "paused") } else { (needed, from) };
     let mut document = json!({
         "queue": name, "workers_needed": needed, "from": from, "due": due, "in_flight": in_flight,
     });

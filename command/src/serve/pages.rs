@@ -15,7 +15,7 @@ use readpast::item::{utc_ms, utc_text};
 use serde_json::{Value, json};
 use std::time::SystemTime;
 
-const FILES: [(&str, &str); 16] = [
+const FILES: [(&str, &str); 17] = [
     ("base.html", include_str!("page/base.html")),
     ("parts.html", include_str!("page/parts.html")),
     ("overview.html", include_str!("page/overview.html")),
@@ -27,6 +27,7 @@ const FILES: [(&str, &str); 16] = [
     ("act.html", include_str!("page/act.html")),
     ("failed.html", include_str!("page/failed.html")),
     ("workers.html", include_str!("page/workers.html")),
+    ("pauses.html", include_str!("page/pauses.html")),
     ("schedules.html", include_str!("page/schedules.html")),
     ("operations.html", include_str!("page/operations.html")),
     ("operation.html", include_str!("page/operation.html")),

@@ -2,7 +2,9 @@
 
 use super::answer::{Answer, JSON};
 use super::request::Request;
-use super::{App, act, doctor, failed, item, items, metrics, operations, overview, pages, queue, schedules, workers};
+use super::{
+    App, act, doctor, failed, item, items, metrics, operations, overview, pages, pauses, queue, schedules, workers,
+};
 use crate::sampler::Sampler;
 use serde_json::json;
 
@@ -26,6 +28,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
             ["doctor"] => doctor::run(app, request),
             ["queue", name, "act"] => with(name, act::run),
             ["queue", name, "operation"] => with(name, operations::cancel),
+            ["queue", name, "pauses"] => with(name, pauses::act),
             ["queue", name, "schedule"] => with(name, schedules::act),
             _ => Answer::refusal(405, "This address takes no POST.").with("allow", "GET, HEAD"),
         };
@@ -44,6 +47,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
         ["queue", name, "item"] => with(name, item::page),
         ["queue", name, "act"] => with(name, act::preview),
         ["queue", name, "operation"] => with(name, operations::one),
+        ["queue", name, "pauses"] => with(name, pauses::page),
         ["metrics"] => metrics::prometheus(app),
         ["health", "ready"] => metrics::ready(app),
         ["scale", name] => match app.queues.find(name) {

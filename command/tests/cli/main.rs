@@ -19,6 +19,7 @@ mod numbers;
 mod operating;
 mod outcomes;
 mod pages;
+mod pausing;
 mod plugin;
 mod procedure;
 mod readme;

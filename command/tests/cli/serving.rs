@@ -88,6 +88,7 @@ fn pages_show_what_is_there() {
         "/failed",
         "/workers",
         "/schedules",
+        "/queue/Mail/pauses",
         "/doctor",
         "/nowhere",
         "/metrics",

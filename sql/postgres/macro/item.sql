@@ -85,6 +85,14 @@ NOT EXISTS (
                     AND x.until > now_
             )
 {%- endmacro -%}
+{#- Whether claims go around some items: refused ones, or paused ones as long as the pause is in force. -#}
+{%- macro goes_around() -%}
+EXISTS (
+        SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}' AND (x.doing <> 'pause' OR x.until > CLOCK_TIMESTAMP())
+    )
+{%- endmacro -%}
+{#- Not of a type that is paused. -#}
+{%- macro not_paused() %}(q.{{ role.kind }}::text = ANY(paused_)) IS NOT TRUE{% endmacro -%}
 {#- A claim that was to change a row which did not change ends: the row is one that its table refuses. -#}
 {%- macro held_back() -%}
 {{ object("queue_refuse_fn") }}('a trigger of the table leaves the row as it is', 'P0001')

@@ -15,6 +15,9 @@
 {%- endif %}
 {%- if apart %}
             AND {{ m.not_refused(m.key_kept_of_row()) }}
+{%- if role.kind %}
+            AND {{ m.not_paused() }}
+{%- endif %}
 {%- endif %}
 {%- if group %}
 {% include "part/group_free.sql" %}

@@ -9,6 +9,9 @@
 {%- endif %}
 {%- if apart %}
                     AND {{ m.not_refused(m.key_kept_of_row()) }}
+{%- if role.kind and not (search and search.type) %}
+                    AND {{ m.not_paused() }}
+{%- endif %}
 {%- endif %}
 {%- if group %}
 {% filter indent(8, true) %}{% include "part/group_free.sql" %}{% endfilter %}

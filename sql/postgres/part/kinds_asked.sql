@@ -18,8 +18,13 @@
         FROM json_array_elements_text(steps_) AS g (step)
     ) AS s
 {%- endif %}
-{%- if own_types_only and search.type %}
+{%- if search.type and (own_types_only or apart) %}
     WHERE
+{%- if apart %}
+        NOT t.type = ANY(paused_){{ " AND" if own_types_only }}
+{%- endif %}
+{%- if own_types_only %}
         {{ m.type_seen("t.type") }}
+{%- endif %}
 {%- endif %};
     kinds_ := COALESCE(CARDINALITY({{ "kind_types_" if search.type else "kind_steps_" }}), 0);

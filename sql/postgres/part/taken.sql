@@ -48,8 +48,8 @@ has refused each, and why.
                     f.item_attempt{{ " + f.refusals" if knows_refused }} < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
 {%- if not knows_refused %}
-                /* While the table refuses some, the claim goes around those: asked first, and nothing is found or locked then. */
-                WHERE NOT EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}')
+                /* While the table refuses some, or they are paused, the claim goes around those: asked first, and nothing is locked then. */
+                WHERE NOT {{ m.goes_around() | indent(12) }}
 {%- endif %}
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)

@@ -6,11 +6,11 @@
 {%- set function = object(procedure) -%}
 {% filter made("FUNCTION", procedure) %}
 /*
-Claim up to max_ due items, as next_{{ queue }}_set_trx does, while the table refuses some: a unique index, a CHECK or a trigger
+Claim up to max_ due items, as next_{{ queue }}_set_trx does, while some are paused, or the table refuses some: a unique index, a CHECK or a trigger
 of it lets no claim of them through. Those are left aside, for longer each time, and named in queue_refused; the others are
 claimed. One that is refused until its attempts are spent ends Failed, where the table lets it. Claims come here by themselves
 while the queue has such items; the first of them is found by calling this after a claim that the table refused.
-Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_refused.
+Table access order: queue_pause, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
 
@@ -34,6 +34,10 @@ DECLARE
 {%- endif %}
 {{- narrow.variables() }}
     taken_ boolean := FALSE;
+    pause_ record;
+{%- if role.kind %}
+    paused_ text[];
+{%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
 {{- use.settings(procedure, ["worker", "most", "lease"] + (["started"] if run_time else [])) }}
@@ -43,6 +47,33 @@ BEGIN
 {%- endif %}
 
     now_ := clock_timestamp();
+    SELECT BOOL_OR(p.type = '') AS everything, MAX(p.until) FILTER (WHERE p.type = '') AS until, ARRAY_AGG(p.type) AS types
+    INTO pause_
+    FROM {{ object("queue_pause") }} AS p
+    WHERE p.queue = '{{ queue }}' AND (p.until > now_) IS NOT FALSE;
+    IF pause_.everything THEN
+        answer := 'EMPTY';
+        answer_due_ms := CEIL(EXTRACT(EPOCH FROM pause_.until - now_) * 1000)::bigint;
+        RETURN NEXT;
+        RETURN;
+    END IF;
+{%- if role.kind %}
+    paused_ := COALESCE(pause_.types, '{}');
+{%- if own and asks_types and not asks_steps and searches_all and types | length <= 100 %}
+    /* Sought by the other types, none of what is paused is passed over. */
+    IF types_ IS NULL AND pause_.types IS NOT NULL THEN
+        types_ := COALESCE(
+            (
+                SELECT JSON_AGG(g.type)
+                FROM UNNEST(ARRAY[{% for type in types %}{{ text(type) }}{{ ", " if not loop.last }}{% endfor %}]) AS g (type)
+                WHERE NOT g.type = ANY(paused_)
+            ),
+            /* No item has this one. */
+            '[""]'
+        );
+    END IF;
+{%- endif %}
+{%- endif %}
 {%- if beside %}
 {%- if parks_errors %}
 {% include "part/unpark_call.sql" %}

@@ -3,6 +3,16 @@
 {#- Asked for all that waits: of its kinds the claim finds out. -#}
 {%- set kind_searches = [] if searches_all else kind_searches -%}
 {%- set procedure = "due_" ~ queue -%}
+{#- Something is due; in a paused queue it is claimed when the pause ends. -#}
+{%- macro found() %}
+    IF FOUND THEN
+        SELECT p.until
+        INTO until_
+        FROM {{ object("queue_pause") }} AS p
+        WHERE p.queue = '{{ queue }}' AND p.type = '' AND (p.until > now_) IS NOT FALSE;
+        RETURN CASE WHEN FOUND THEN CEIL(EXTRACT(EPOCH FROM until_ - now_) * 1000)::bigint ELSE 0 END;
+    END IF;
+{%- endmacro -%}
 {%- set function = object(procedure) -%}
 {#- The conditions under which something is due, each of which is one seek. -#}
 {%- set whens = ["TRUE"] if not role.due
@@ -15,7 +25,7 @@ In how many milliseconds a claim may find something: 0 is now, NULL is not as th
 the items of dead workers, as nobody has within recover_ milliseconds. It locks no row. More may look due than a claim gets:
 what others are about to take, what waits behind its group, what is of a kind that the caller does not claim.
 Called by queue_due.
-Table access order: queue_recovery, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_refused.
+Table access order: queue_recovery, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_pause, queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(recover_ integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -23,6 +33,7 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     every_ CONSTANT interval := recover_ * interval '1 millisecond';
+    until_ timestamptz;
 {%- if not searches_all %}
     kind_types_ CONSTANT text[] := ARRAY[{% for type in types %}{{ text(type) }}{{ ", " if not loop.last }}{% endfor %}];
 {%- endif %}
@@ -62,8 +73,7 @@ BEGIN
 {%- include "part/order.sql" %}
     LIMIT 1;
 {%- endif %}
-    IF FOUND THEN RETURN 0;
-    END IF;
+{{- found() }}
 {%- endfor %}
 {%- if beside and parks_errors %}
     PERFORM
@@ -71,8 +81,7 @@ BEGIN
     WHERE s.status = 'Error' AND s.due_at <= now_
     ORDER BY s.due_at
     LIMIT 1;
-    IF FOUND THEN RETURN 0;
-    END IF;
+{{- found() }}
 {%- endif %}
     RETURN {% include "part/due_ms.sql" %};
 END;

@@ -7,8 +7,8 @@
 group it does over what waits behind others. -#}
 {%- set begins_at_head = own and searches_all and not shards and due_columns[0].quoted == role.due and not due_columns[0].descending and not group -%}
 {%- macro around() %}
-    IF EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}') THEN
-        /* The table refuses some: around those. */
+    IF {{ m.goes_around() }} THEN
+        /* The table refuses some, or they are paused: around those. */
         RETURN QUERY
         SELECT n.*
         FROM {{ object("next_" ~ queue ~ "_apart_trx") }}(
@@ -19,12 +19,10 @@ group it does over what waits behind others. -#}
 {%- endmacro -%}
 {% filter made("FUNCTION", procedure) %}
 /*
-Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
-the milliseconds until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are
-spent: ask again). With recover_ 1, first give back the items of dead workers; with 3 or more, unless somebody did
-within so many milliseconds.
-An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
-CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with the milliseconds
+until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are spent: ask again). With recover_ 1,
+first give back the items of dead workers; with 3 or more, unless somebody did within so many milliseconds. An item that came back from
+a dead worker may have been its death. It is handed out alone, with the answer CLAIMED_ALONE; so a claim ends before it, unless it is first.
 {%- if resume_own %}
 With recover_ 2 it first takes up again what is in flight under this worker's own name as well: for a worker that has
 just started, whose predecessor of that name left work behind.

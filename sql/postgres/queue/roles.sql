@@ -16,7 +16,7 @@
     {"role": roles.producer, "functions": add + done, "sees": "producer"},
     {"role": roles.worker, "functions": work + done + report + fire + ["watch_" ~ queue], "sees": "worker"},
     {"role": roles.monitor, "functions": look + fire[:1] + ["queue_minute_keep"], "sees": false},
-    {"role": roles.operator, "functions": add + work + done + report + fire + look + operate + ["queue_action_step"], "sees": "worker"}
+    {"role": roles.operator, "functions": add + work + done + report + fire + look + operate + ["queue_action_step", "queue_pause_begin", "queue_pause_end"], "sees": "worker"}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}
@@ -61,8 +61,8 @@ GRANT SELECT ON {{ object(grant.sees ~ "_" ~ queue ~ "_v") }} TO {{ grant.role.q
 {% endfilter %}
 {%- endif %}
 {%- endfor %}
-{%- for role in [roles.monitor, roles.operator] if role %}
-{%- for table in ["queue_action", "queue_worker", "queue_minute"] %}
+{%- for role in [roles.producer, roles.worker, roles.monitor, roles.operator] if role %}
+{%- for table in ["queue_paused_v"] + (["queue_action", "queue_worker", "queue_minute"] if role in [roles.monitor, roles.operator] else []) %}
 {% filter made("GRANT", "SELECT", on=table, to=role.name) %}
 GRANT SELECT ON {{ object(table) }} TO {{ role.quoted }};
 {% endfilter %}

@@ -154,14 +154,34 @@ WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
 is left aside until a time that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
 item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index or an exclusion, which pass
-when another row does. The row goes when its item is let through.
+when another row does. The row goes when its item is let through. A row with the word pause stands for one of queue_pause.
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_refused") }} (
     queue text NOT NULL, key text NOT NULL,
-    doing text NOT NULL, /* claim or recover */
+    doing text NOT NULL, /* claim, recover or pause */
     reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL,
     since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
+{% endfilter %}
+{% filter made("TABLE", "queue_pause") %}
+/* Queues of which nothing is claimed for now, or nothing of a type; the type '' is all of the queue. */
+CREATE TABLE IF NOT EXISTS {{ object("queue_pause") }} (
+    queue text NOT NULL, type text NOT NULL, since timestamptz NOT NULL, until timestamptz NULL, /* NULL: until it is resumed */
+    who text NOT NULL, login text NOT NULL, reason text NULL, PRIMARY KEY (queue, type)
+);
+{% endfilter %}
+{% filter made("VIEW", "queue_paused_v", once=true) %}
+/* The pauses in force. The name of a type that the caller may not see stays hidden, and so does its pause. */
+CREATE OR REPLACE VIEW {{ object("queue_paused_v") }} AS
+SELECT p.queue, p.type, p.since, p.until, p.who, p.login, p.reason
+FROM {{ object("queue_pause") }} AS p
+WHERE
+    (p.until > CLOCK_TIMESTAMP()) IS NOT FALSE
+    AND (
+        p.type = ''
+        OR EXISTS (SELECT 1 FROM {{ object("queue_own_type_v") }} AS o WHERE o.queue = p.queue AND o.type IN (p.type, '*'))
+        OR NOT EXISTS (SELECT 1 FROM {{ object("queue_type_access") }} AS a WHERE a.queue = p.queue)
+    );
 {% endfilter %}
 {% filter made("TABLE", "queue_action") %}
 /*

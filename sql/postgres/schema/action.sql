@@ -2,18 +2,7 @@
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 {%- endset -%}
-{#- The login must be one that may redrive items of the queue: of an action on many items another process may do the work. -#}
-{%- macro check_operator(called, of) %}
-    IF NOT COALESCE(
-        HAS_FUNCTION_PRIVILEGE(
-            session_user,
-            TO_REGPROCEDURE({{ text(schema ~ ".") }} || QUOTE_IDENT('redrive_' || {{ of }} || '_set_trx') || '(uuid, json)'), 'EXECUTE'
-        ), FALSE
-    )
-    THEN
-        RAISE EXCEPTION '{{ called }}: permission denied: this login may not redrive items of %', {{ of }} USING ERRCODE = 'RP015';
-    END IF;
-{%- endmacro -%}
+{%- import "macro/operator.sql" as operator -%}
 {% filter made("FUNCTION", "queue_action_note") %}
 /*
 Records an action of an operator and returns its number: one that has ended or, with the state Running, one on many items, which
@@ -33,7 +22,7 @@ BEGIN
         RAISE EXCEPTION 'queue_action_note: state_ must be Running, Done or Failed' USING ERRCODE = 'RP021';
     END IF;
     IF state_ = 'Running' THEN
-{{- check_operator("queue_action_note", "queue_") | indent(4) }}
+{{- operator.check("queue_action_note", "queue_") | indent(4) }}
     END IF;
 
     DELETE FROM {{ object("queue_action") }} AS a
@@ -88,7 +77,7 @@ BEGIN
         RAISE EXCEPTION 'queue_action_step: state_ needs an owner_, and that a lease_ms_' USING ERRCODE = 'RP021';
     END IF;
     SELECT a.queue INTO queue_ FROM {{ object("queue_action") }} AS a WHERE a.action_id = action_id_;
-{{- check_operator("queue_action_step", "queue_") }}
+{{- operator.check("queue_action_step", "queue_") }}
 
     UPDATE {{ object("queue_action") }} AS a
     SET

@@ -1115,7 +1115,7 @@ The figures of watch_<queue>, from the items that it has looked at: those that w
 look of their own), the newest, those before the last ones taken, and those of the history. more: more items wait than it looked at.
 seen: the types that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table has them.
 Called by the functions of a queue.
-Table access order: queue_status, queue_refused.
+Table access order: queue_status, queue_refused, queue_pause.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_watched") }}(
     queue_ text, most_ integer, now_ timestamptz, waiting_ {{ object("queue_look") }}[], flying_ {{ object("queue_look") }}[],
@@ -1267,10 +1267,16 @@ BEGIN
         (
             SELECT 'refused', x.times, FALSE, {{ object("queue_ms_fn") }}(now_, x.until), x.doing || ': ' || x.reason, x.key
             FROM {{ object("queue_refused") }} AS x
-            WHERE x.queue = queue_ AND (seen_ IS NULL OR '*' = ANY(seen_))
+            WHERE x.queue = queue_ AND x.doing <> 'pause' AND (seen_ IS NULL OR '*' = ANY(seen_))
             ORDER BY x.since
             LIMIT 50
         )
+        UNION ALL
+        SELECT
+            'pause', (DATE_PART('epoch', z.since) * 1000000)::bigint, FALSE, (DATE_PART('epoch', z.until) * 1000000)::bigint,
+            json_build_object('who', z.who, 'login', z.login, 'reason', z.reason)::text, z.type
+        FROM {{ object("queue_paused_v") }} AS z
+        WHERE z.queue = queue_
         UNION ALL
         (
             SELECT 'error.' || p.status, COUNT(*), FALSE, NULL, p.detail, MAX(p.key)

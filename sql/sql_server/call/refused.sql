@@ -1,4 +1,4 @@
 SELECT TOP (20) r.[Key], CONCAT(r.[Doing], N': ', r.[Reason]) AS [Reason], r.[Times]
 FROM {{ object("QueueRefused") }} AS r
-WHERE r.[Queue] = ?
+WHERE r.[Queue] = ? AND r.[Doing] <> 'pause'
 ORDER BY r.[Since]

@@ -58,6 +58,9 @@ And where rows show no state: all that is in flight is passed over, and keeps no
             {{ wanted(when_due, search, without_step) }}
 {%- endif %}
             AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.part_of(t, "a", "q") }})
+{%- if role.kind and not (search and search.type) %}
+            AND NOT EXISTS (SELECT 1 FROM @_PausedType AS z WHERE z.[Type] = {{ item.plain(t, "q." ~ role.kind) }})
+{%- endif %}
 {%- if search %}
             /* Locks of one's own are no reason to read past. */
             AND NOT EXISTS (SELECT 1 FROM @_Due AS d WHERE {{ item.part_of(t, "d", "q") }})

@@ -10,5 +10,6 @@
         WHERE
             r.[Queue] = '{{ queue }}'
             AND r.[Until] > @_Now
+            AND r.[Doing] <> 'pause'
             AND NOT ({{ item.missing(t, "k") }})
         GROUP BY {{ item.list(t, "k") }};

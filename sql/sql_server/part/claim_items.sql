@@ -14,7 +14,7 @@ there are such items.
 Locks: of the items in their order, passing over those that others hold{{ "; before all others the turn of the groups, which it waits for" if group }}.
 Returns the items as Next_{{ queue }}_Set_trx does, after the commit where it is its own; or, to a caller that wants no rows, one
 item's key and token in @Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent.
-Table access order: {{ "QueueTurn, " if group }}{{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}, QueueRefused.
+Table access order: QueuePause, {{ "QueueTurn, " if group }}{{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}, QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}
     @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int,
@@ -49,7 +49,7 @@ BEGIN
 {%- include "part/check_kinds.sql" %}
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000
         THROW 50021, N'{{ procedure }}: @Max must be from 1 to 1000.', 1;
-    IF @Within = 2 AND EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}')
+    IF @Within = 2 AND EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}' AND r.[Doing] <> 'pause')
         SET @_Around = 1;
 
     WHILE @_Around = 0 AND @_Tries < 1000
@@ -58,6 +58,29 @@ BEGIN
         DELETE FROM @_Due;
         DELETE FROM @_Aside;
         SET @_Refuses = CASE WHEN EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}') THEN 1 ELSE 0 END;
+        SET @_Paused = 0;
+{%- if role.kind %}
+        DELETE FROM @_PausedType;
+{%- endif %}
+        IF @_Refuses = 1
+            SELECT @_Paused = COALESCE(MAX(CASE WHEN p.[Type] = N'' THEN 2 ELSE 1 END), 0)
+            FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
+            WHERE p.[Queue] = '{{ queue }}' AND (p.[Until] IS NULL OR p.[Until] > SYSUTCDATETIME());
+{%- if role.kind %}
+        IF @_Paused = 1
+            INSERT INTO @_PausedType ([Type])
+            SELECT p.[Type]
+            FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
+            WHERE p.[Queue] = '{{ queue }}' AND (p.[Until] IS NULL OR p.[Until] > SYSUTCDATETIME());
+{%- if own and asks_types and not asks_steps and searches_all and types | length <= 100 %}
+        /* Sought by all types but the paused ones, none of what is paused is passed over. */
+        IF @_Paused = 1 AND @Types IS NULL
+            SET @Types = (
+                SELECT CONCAT(N'["', STRING_AGG(STRING_ESCAPE(CAST(y.[Type] AS nvarchar(max)), 'json'), N'","'), N'"]')
+                FROM {{ object(queue ~ "Type") }} AS y
+            );
+{%- endif %}
+{%- endif %}
 {%- if kind_searches %}
         SET @_Turn = COALESCE((SELECT MAX(n.[Turn]) + 1 FROM @_Turns AS n), @_Turn);
         DELETE FROM @_Wanted;
@@ -84,7 +107,11 @@ BEGIN
             IF @_Refuses = 1
 {% filter indent(8, true) %}{% include "part/aside.sql" %}{% endfilter %}
 
-{% filter indent(4, true) %}{% include "part/claim.sql" %}{% endfilter %}
+            /* Items that came back from the dead wait too. */
+            IF @_Paused < 2
+            BEGIN
+{% filter indent(8, true) %}{% include "part/claim.sql" %}{% endfilter %}
+            END;
 
             /* The table has let them through. */
             IF @_Refuses = 1 AND @Within = 0

@@ -41,6 +41,15 @@ Due items of the kinds that are asked for, by the index of `search`.
 {%- endif %}
 {%- endif %};
         SET @_Took = @@ROWCOUNT;
+{%- if search.type %}
+        IF @_Paused = 1
+        BEGIN
+            DELETE w
+            FROM @_PausedType AS z
+            INNER JOIN @_Wanted AS w ON w.[Type] = z.[Type];
+            SET @_Took = @_Took - @@ROWCOUNT;
+        END;
+{%- endif %}
 
         IF @_Took > 1
             INSERT INTO @_Turns ([Kind], [Most])
@@ -78,6 +87,9 @@ Due items of the kinds that are asked for, by the index of `search`.
                             AND {{ kind.due(t, when_due) }}
 {%- endif %}
                             AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.part_of(t, "a", "q") }})
+{%- if role.kind and not search.type %}
+                            AND NOT EXISTS (SELECT 1 FROM @_PausedType AS z WHERE z.[Type] = {{ item.plain(t, "q." ~ role.kind) }})
+{%- endif %}
 {%- if own_types_only and not search.type %}
                             AND {% filter indent(28) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}

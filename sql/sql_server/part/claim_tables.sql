@@ -1,6 +1,10 @@
     DECLARE @_Locked int = 0;
     DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int, @_Alone int;
+    DECLARE @_Paused int = 0; /* 1: some types are paused, 2: the queue is */
+{%- if role.kind %}
+    DECLARE @_PausedType TABLE ([Type] nvarchar(60) NOT NULL PRIMARY KEY);
+{%- endif %}
 {%- if shards %}
     DECLARE @_ShardTurn bigint, @_Shard int;
     DECLARE @_Asked int = 0; /* shards so far */

@@ -27,7 +27,17 @@
     */
     IF @@ROWCOUNT = 0
         INSERT INTO @_Out ([Seq], [Answer], [DueMs])
-        SELECT 1000000, 'EMPTY', MIN(x.[DueMs])
+        SELECT
+            1000000, 'EMPTY',
+            CASE
+                WHEN @_Paused = 2
+                    THEN (
+                        SELECT MAX(DATEDIFF_BIG(MILLISECOND, @_Now, p.[Until]) + 1)
+                        FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
+                        WHERE p.[Queue] = '{{ queue }}' AND p.[Type] = N''
+                    )
+                ELSE MIN(x.[DueMs])
+            END
         FROM (
             /* The items here had spent their attempts, and ended: those behind them are due now. */
             SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]

@@ -1,7 +1,7 @@
 {#- The milliseconds until the next items of the kinds at hand are due, a row for each place where they wait. -#}
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1
             FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-            WHERE r.[Queue] = '{{ queue }}' AND r.[Until] > @_Now
+            WHERE r.[Queue] = '{{ queue }}' AND r.[Until] > @_Now AND r.[Until] < '9999-01-01'
 {%- for search in kind_searches if role.due %}
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, {{ at }}, MIN(u.[DueAt])) + 1

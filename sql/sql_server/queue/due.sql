@@ -5,6 +5,15 @@
 {#- Asked for all that waits: of its kinds the claim finds out. -#}
 {%- set kind_searches = [] if searches_all else [kind_searches | last] -%}
 {%- set procedure = "Due_" ~ queue -%}
+{#- Something is due; in a paused queue it is claimed when the pause ends. -#}
+{%- macro found() %}
+    BEGIN
+        SELECT @DueMs = CASE WHEN p.[Until] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, @_Now, p.[Until]) + 1 END
+        FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
+        WHERE p.[Queue] = '{{ queue }}' AND p.[Type] = N'' AND (p.[Until] IS NULL OR p.[Until] > @_Now);
+        RETURN;
+    END;
+{%- endmacro -%}
 {%- set look %}WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ t.due_index }})){% endset -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
@@ -12,7 +21,7 @@ In how many milliseconds a claim may find something: 0 is now, NULL is not as th
 the items of dead workers, as nobody has within @Recover milliseconds. It keeps no lock, and passes over what others hold. More may
 look due than a claim gets: what waits behind its group, what is of a kind that the caller does not claim.
 Called by QueueDue.
-Table access order: QueueRecovery, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}, QueueRefused.
+Table access order: QueueRecovery, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}, QueuePause, QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Recover int, @DueMs bigint OUTPUT
@@ -64,7 +73,7 @@ BEGIN
 {{- item.and_free(t) }}
 {%- endif %}
     )
-        RETURN;
+{{- found() }}
 {%- endfor %}
 {%- endfor %}
 {%- if t.parks_errors %}
@@ -73,7 +82,7 @@ BEGIN
         FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_Waiting]))
         WHERE s.[Status] = 'Error' AND s.[DueAt] <= @_Now
     )
-        RETURN;
+{{- found() }}
 {%- endif %}
 
     SET @DueMs = (

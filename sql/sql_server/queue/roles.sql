@@ -17,7 +17,7 @@
     {"role": roles.producer, "procedures": add + done, "sees": "Producer"},
     {"role": roles.worker, "procedures": work + done + report + fire + ["Watch_" ~ queue], "sees": "Worker"},
     {"role": roles.monitor, "procedures": look + fire[:1] + ["QueueMinuteKeep"], "sees": false},
-    {"role": roles.operator, "procedures": add + work + done + report + fire + look + operate + ["QueueActionStep"], "sees": "Worker"}
+    {"role": roles.operator, "procedures": add + work + done + report + fire + look + operate + ["QueueActionStep", "QueuePauseBegin", "QueuePauseEnd"], "sees": "Worker"}
 ] -%}
 {%- for grant in granted if grant.role %}
 {% filter statement %}
@@ -45,8 +45,8 @@ GRANT SELECT ON {{ object(grant.sees ~ "_" ~ queue ~ "_V") }} TO {{ grant.role.q
 {% endfilter %}
 {%- endif %}
 {%- endfor %}
-{%- for role in [roles.monitor, roles.operator] if role %}
-{%- for table in ["QueueAction", "QueueWorker", "QueueMinute"] %}
+{%- for role in [roles.producer, roles.worker, roles.monitor, roles.operator] if role %}
+{%- for table in ["QueuePaused_V"] + (["QueueAction", "QueueWorker", "QueueMinute"] if role in [roles.monitor, roles.operator] else []) %}
 {% filter made("GRANT", "SELECT", on=table, to=role.name) %}
 GRANT SELECT ON {{ object(table) }} TO {{ role.quoted }};
 {% endfilter %}

@@ -355,9 +355,18 @@ BEGIN
         FROM (
             SELECT TOP (50) r.[Key], r.[Doing], r.[Reason], r.[Times], r.[Until]
             FROM {{ object("QueueRefused") }} AS r
-            WHERE r.[Queue] = '{{ queue }}'{{ " AND " ~ may_see("N'*'") if own_types_only }}
+            WHERE r.[Queue] = '{{ queue }}' AND r.[Doing] <> 'pause'{{ " AND " ~ may_see("N'*'") if own_types_only }}
             ORDER BY r.[Since]
         ) AS x
+        UNION ALL
+        SELECT
+            'pause', DATEDIFF_BIG(MICROSECOND, '1970-01-01', z.[Since]), '', DATEDIFF_BIG(MICROSECOND, '1970-01-01', z.[Until]),
+            CAST(
+                (SELECT z.[Who] AS [who], z.[Login] AS [login], z.[Reason] AS [reason] FOR JSON PATH, WITHOUT_ARRAY_WRAPPER) AS nvarchar(4000)
+            ),
+            z.[Type]
+        FROM {{ object("QueuePaused_V") }} AS z
+        WHERE z.[Queue] = '{{ queue }}'
         UNION ALL
         SELECT CONCAT('error.', e.[Status]), e.[Items], '', NULL, e.[Detail], e.[Key]
         FROM (

@@ -24,7 +24,7 @@ END;
 {% filter made("TABLE", [
     "QueueSchemaVersion", "QueueSpec", "AppSettings", "QueueStatus", "QueueTransition",
     "QueueOperation", "QueueTypeAccess", "QueueRetention", "QueueTurn", "QueueRecovery", "QueueRefused",
-    "QueueAction", "QueueWorker", "QueueMinute", "QueueSchedule",
+    "QueuePause", "QueueAction", "QueueWorker", "QueueMinute", "QueueSchedule",
 ]) %}
 /* One row per version that was applied here: an audit trail, never updated. */
 IF OBJECT_ID({{ literal("QueueSchemaVersion") }}, N'U') IS NULL
@@ -129,14 +129,22 @@ IF OBJECT_ID({{ literal("QueueRecovery") }}, N'U') IS NULL
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
 is left aside until a time (UTC) that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
 item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index, which pass when another row
-does. The row goes when its item is let through.
+does. The row goes when its item is let through. A row with the word pause stands for one of QueuePause.
 */
 IF OBJECT_ID({{ literal("QueueRefused") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueRefused") }} (
         [Queue] varchar(40) NOT NULL, [Key] nvarchar(400) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Doing] varchar(10) NOT NULL, /* claim or recover */
+        [Doing] varchar(10) NOT NULL, /* claim, recover or pause */
         [Reason] nvarchar(400) NOT NULL, [Times] int NOT NULL, [Attempts] int NOT NULL, [Since] datetime2(7) NOT NULL,
         [Until] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
+    );
+/* Queues of which nothing is claimed for now, or nothing of a type; the type N'' is all of the queue. Times are UTC. */
+IF OBJECT_ID({{ literal("QueuePause") }}, N'U') IS NULL
+    CREATE TABLE {{ object("QueuePause") }} (
+        [Queue] varchar(40) NOT NULL, [Type] nvarchar(60) NOT NULL, [Since] datetime2(7) NOT NULL,
+        [Until] datetime2(7) NULL, /* NULL: until it is resumed */
+        [Who] nvarchar(200) NOT NULL, [Login] nvarchar(128) NOT NULL, [Reason] nvarchar(400) NULL,
+        CONSTRAINT [PK_QueuePause] PRIMARY KEY CLUSTERED ([Queue], [Type])
     );
 /*
 The record of operators' actions: redrives, purges, cancels, pauses, settings. An action on many items goes on from its row: Place is
@@ -193,4 +201,29 @@ FROM {{ object("QueueTypeAccess") | replace("'", "''") }} AS a
 WHERE
     a.[UserName] = USER_NAME()
     OR IS_ROLEMEMBER(a.[UserName]) = 1;');
+{% endfilter %}
+{% filter made("VIEW", "QueuePaused_V", once=true) %}
+/* The pauses in force. The name of a type that the caller may not see stays hidden, and so does its pause. */
+IF OBJECT_ID({{ literal("QueuePaused_V") }}, N'V') IS NULL
+    EXECUTE (N'CREATE VIEW {{ object("QueuePaused_V") | replace("'", "''") }}
+AS
+SELECT
+    p.[Queue],
+    p.[Type],
+    p.[Since],
+    p.[Until],
+    p.[Who],
+    p.[Login],
+    p.[Reason]
+FROM {{ object("QueuePause") | replace("'", "''") }} AS p
+WHERE
+    (p.[Until] IS NULL OR p.[Until] > SYSUTCDATETIME())
+    AND (
+        p.[Type] = N''''
+        OR EXISTS (
+            SELECT 1 FROM {{ object("QueueOwnType_V") | replace("'", "''") }} AS o
+            WHERE o.[Queue] = p.[Queue] AND o.[Type] IN (p.[Type], N''*'')
+        )
+        OR NOT EXISTS (SELECT 1 FROM {{ object("QueueTypeAccess") | replace("'", "''") }} AS a WHERE a.[Queue] = p.[Queue])
+    );');
 {% endfilter %}

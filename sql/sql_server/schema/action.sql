@@ -1,9 +1,4 @@
-{#- The login must be one that may redrive items of the queue: of an action on many items another process may do the work. -#}
-{%- macro check_operator(called) %}
-    SET @_Redrive = CONCAT({{ text(schema ~ ".") }}, QUOTENAME(CONCAT(N'Redrive_', @Queue, N'_Set_trx')));
-    IF COALESCE(HAS_PERMS_BY_NAME(@_Redrive, N'OBJECT', N'EXECUTE'), 0) = 0
-        THROW 50015, N'{{ called }}: permission denied: this login may not redrive items of the queue.', 1;
-{%- endmacro -%}
+{%- import "macro/operator.sql" as operator -%}
 {% filter made("PROCEDURE", "QueueActionNote") %}
 /*
 Records an action of an operator and returns its number: one that has ended or, with the state Running, one on many items, which
@@ -23,7 +18,7 @@ BEGIN
         THROW 50021, N'QueueActionNote: @State must be Running, Done or Failed.', 1;
     IF @State = 'Running'
     BEGIN
-{{- check_operator("QueueActionNote") | indent(4) }}
+{{- operator.check("QueueActionNote") | indent(4) }}
     END;
 
     DELETE a
@@ -69,7 +64,7 @@ BEGIN
     IF (@State IS NOT NULL AND @Owner IS NULL) OR (@Owner IS NOT NULL AND @LeaseMs IS NULL)
         THROW 50021, N'QueueActionStep: @State needs an @Owner, and that a @LeaseMs.', 1;
     SELECT @Queue = a.[Queue] FROM {{ object("QueueAction") }} AS a WHERE a.[ActionId] = @ActionId;
-{{- check_operator("QueueActionStep") }}
+{{- operator.check("QueueActionStep") }}
 
     UPDATE a
     SET

@@ -19,6 +19,7 @@ CONTENTS                                     each rule stands once, in the objec
            QueueOperation                    calls that were made: a second one of the same identity changes nothing
            QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups, to delete
            QueueRefused                      items that their table does not let a queue change
+           QueuePause, -Begin, -End; QueuePaused_V      what is not to be claimed for now; each is a row of QueueRefused too
            QueueAction, -Note, -Step         what operators did; actions on many items
            QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
            QueueSchedule                     when queues put items in by themselves
@@ -53,7 +54,8 @@ LOCKS, IN THIS ORDER
 {%- if beside %}
   {{ 4 if groups else 3 }}. {{ queue }}_Lease: the row beside an item, after the item's own
 {%- endif %}
-  QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueueRefused comes last.
+  QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueuePause is read
+  before items are locked. QueueRefused comes last.
   QueueAction, QueueWorker and QueueMinute: alone, in calls of their own.
 
 SETTINGS THAT EACH PUBLIC PROCEDURE BEGINS WITH, and that are the caller's again at its end

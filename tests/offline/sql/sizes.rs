@@ -17,12 +17,12 @@ const MOST_LINES: usize = 200;
 const LONGER: [(&str, usize); 8] = [
     ("Find_Q", 270),
     ("Purge_Q_trx", 229),
-    ("Q_Claim", 400),
+    ("Q_Claim", 431),
     ("Q_Recover", 475),
     ("Q_Settle", 420),
     ("Redrive_Q_Set_trx", 240),
     ("Taken_Q_trx", 253),
-    ("Watch_Q", 377),
+    ("Watch_Q", 386),
 ];
 
 /// The same of PostgreSQL's functions.

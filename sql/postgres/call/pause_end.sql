@@ -1,0 +1,1 @@
+SELECT {{ object("queue_pause_end") }}(?::text, ?::text)::integer
