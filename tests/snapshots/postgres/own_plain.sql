@@ -103,7 +103,7 @@ BEGIN
     "queue_sets_fn", "queue_sleep", "queue_sleeper", "queue_spec", "queue_state",
     "queue_status", "queue_take_turn", "queue_taken_fn", "queue_terms", "queue_text_fn",
     "queue_time_fn", "queue_times_fn", "queue_transition", "queue_turn", "queue_type_access",
-    "queue_unfit_fn", "queue_utc_fn", "queue_watched", "queue_worker", "queue_worker_seen",
+    "queue_unfit_fn", "queue_utc_fn", "queue_watched", "queue_worker", "queue_workers_seen",
     "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job",
     "worker_job_v"]'::json) AS n (name)
         ),
@@ -1769,42 +1769,49 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_action_step"(bigint, text, integer, bigint, bigint, text, text, text) FROM public;
 
 /*
-A worker reports that it is there, when it begins and then every half minute. Another process of the same name begins anew. Rows of
-workers that have not reported for a week go when another begins.
+A process reports its workers, {"queue", "worker"} in workers_: when one begins and then every half minute, those of all its queues at
+once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
 Table access order: queue_worker.
 */
-CREATE OR REPLACE FUNCTION "readpast"."queue_worker_seen"(
-    queue_ text, worker_ text, host_ text, process_ bigint, version_ text
-) RETURNS void
+CREATE OR REPLACE FUNCTION "readpast"."queue_workers_seen"(workers_ json, host_ text, process_ bigint, version_ text) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
+    known_ integer;
 BEGIN
     UPDATE "readpast"."queue_worker" AS w
     SET seen_at = now_
-    WHERE w.queue = queue_ AND w.worker = worker_ AND w.host = host_ AND w.process = process_ AND w.version = version_;
-    IF FOUND THEN RETURN;
+    FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text)
+    WHERE w.queue = r.queue AND w.worker = r.worker AND w.host = host_ AND w.process = process_ AND w.version = version_;
+    GET DIAGNOSTICS known_ = ROW_COUNT;
+    IF known_ = JSON_ARRAY_LENGTH(workers_) THEN RETURN;
     END IF;
 
     DELETE FROM "readpast"."queue_worker" AS w
-    WHERE
-        w.queue = queue_ AND w.worker IN (
-            SELECT o.worker FROM "readpast"."queue_worker" AS o
-            WHERE o.queue = queue_ AND o.seen_at < now_ - interval '7 days'
-            LIMIT 1000
-            FOR UPDATE SKIP LOCKED
-        );
+    USING (
+        SELECT o.queue, o.worker FROM "readpast"."queue_worker" AS o
+        WHERE o.queue IN (SELECT r.queue FROM JSON_TO_RECORDSET(workers_) AS r (queue text)) AND o.seen_at < now_ - interval '7 days'
+        LIMIT 1000
+        FOR UPDATE SKIP LOCKED
+    ) AS d
+    WHERE w.queue = d.queue AND w.worker = d.worker;
 
     INSERT INTO "readpast"."queue_worker" AS w (queue, worker, host, process, version, started_at, seen_at)
-    VALUES (queue_, worker_, host_, process_, version_, now_, now_)
+    SELECT DISTINCT r.queue, r.worker, host_, process_, version_, now_, now_
+    FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM "readpast"."queue_worker" AS k
+        WHERE k.queue = r.queue AND k.worker = r.worker AND k.host = host_ AND k.process = process_ AND k.version = version_
+    )
+    ORDER BY r.queue, r.worker
     ON CONFLICT (queue, worker) DO UPDATE
     SET host = excluded.host, process = excluded.process, version = excluded.version, started_at = now_, seen_at = now_;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."queue_worker_seen"(text, text, text, bigint, text) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."queue_workers_seen"(json, text, bigint, text) FROM public;
 
 /*
 The figures of this minute. Without due_ it asks for the turn to take them: TRUE for one of all who ask in a minute, who then calls

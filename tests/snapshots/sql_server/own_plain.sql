@@ -87,7 +87,7 @@ DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job
 "QueuePauseBegin", "QueuePauseEnd", "QueuePaused_V", "QueueRecovery", "QueueRecoveryTurn",
 "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchedule", "QueueSchemaVersion",
 "QueueSpec", "QueueStatus", "QueueTake", "QueueTransition", "QueueTurn",
-"QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker", "QueueWorkerSeen",
+"QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker", "QueueWorkersSeen",
 "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job", "Watch_Job",
 "Worker_Job_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
@@ -1322,16 +1322,23 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-A worker reports that it is there, when it begins and then every half minute. Another process of the same name begins anew. Rows of
-workers that have not reported for a week go when another begins.
+A process reports its workers, {"queue", "worker"} in @Workers: when one begins and then every half minute, those of all its queues at
+once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
 Table access order: QueueWorker.
 */
-CREATE OR ALTER PROCEDURE [readpast].[QueueWorkerSeen]
-    @Queue varchar(40), @Worker nvarchar(128), @Host nvarchar(128), @Process bigint, @Version varchar(40)
+CREATE OR ALTER PROCEDURE [readpast].[QueueWorkersSeen]
+    @Workers nvarchar(max), @Host nvarchar(128), @Process bigint, @Version varchar(40)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+    DECLARE @_Seen TABLE ([Queue] varchar(40) NOT NULL, [Worker] nvarchar(128) NOT NULL, PRIMARY KEY ([Queue], [Worker]));
+    DECLARE @_Count int;
+
+    INSERT INTO @_Seen ([Queue], [Worker])
+    SELECT DISTINCT j.[Queue], j.[Worker]
+    FROM OPENJSON(@Workers) WITH ([Queue] varchar(40) '$.queue', [Worker] nvarchar(128) '$.worker') AS j;
+    SET @_Count = @@ROWCOUNT;
 
     UPDATE w
     SET
@@ -1340,20 +1347,22 @@ BEGIN
             WHEN w.[Host] = @Host AND w.[Process] = @Process AND w.[Version] = @Version THEN w.[StartedAt]
             ELSE @_Now
         END
-    FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK)
-    WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker;
-    IF @@ROWCOUNT > 0 RETURN 0;
+    FROM @_Seen AS s
+    INNER JOIN [readpast].[QueueWorker] AS w WITH (ROWLOCK) ON w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker];
+    IF @@ROWCOUNT = @_Count RETURN 0;
 
     DELETE TOP (1000) w
     FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE w.[Queue] = @Queue AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
+    WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
 
     INSERT INTO [readpast].[QueueWorker] ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
-    SELECT @Queue, @Worker, @Host, @Process, @Version, @_Now, @_Now
+    SELECT s.[Queue], s.[Worker], @Host, @Process, @Version, @_Now, @_Now
+    FROM @_Seen AS s
     WHERE NOT EXISTS (
         SELECT 1 FROM [readpast].[QueueWorker] AS w WITH (UPDLOCK, SERIALIZABLE)
-        WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker
-    );
+        WHERE w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker]
+    )
+    ORDER BY s.[Queue], s.[Worker];
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
