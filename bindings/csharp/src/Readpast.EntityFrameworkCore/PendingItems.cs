@@ -83,8 +83,14 @@ internal sealed class PendingItems : IResettableService
     /// </summary>
     internal void ForgetCleared(DbContext context)
     {
+        if (failed.Length == 0)
+        {
+            return;
+        }
+        var tracked = new HashSet<object>(
+            context.ChangeTracker.Entries().Select(entry => entry.Entity), ReferenceEqualityComparer.Instance);
         bool isCleared = failed.Any(
-            entry => entry.State != EntityState.Detached && context.Entry(entry.Entity).State == EntityState.Detached);
+            entry => entry.State != EntityState.Detached && !tracked.Contains(entry.Entity));
         failed = Array.Empty<EntityEntry>();
         if (isCleared && items.RemoveAll(item => item.HasFailed) > 0)
         {
