@@ -119,6 +119,7 @@ fn each_kind_of_breach_is_found() {
         ("a.rs", "#[test]\nfn a_claim_is_named() {}\nfn what_is_it() {}\n", &[]),
         ("a.c", "/* That which\n * it said. */\nint a;\n", &["that", "said"]),
         ("a.cs", "/// <summary>Whose it is</summary>\n[Fact]\npublic void WhatIsThere() {}\n", &["whose", "what"]),
+        ("a.cs", "/// <summary>Its key</summary>\n/// <returns>What it is</returns>\n", &["what"]),
         ("a.go", "func TestOfAll(t *testing.T) {}\n// Claim tells it.\n", &["of", "tells"]),
         ("a.py", "def test_what_is_there():\n    \"\"\"Who asks.\"\"\"\n    # That\n", &["what", "who", "that"]),
         ("a.sh", "#!/bin/sh\n# Whose\ntrue\n# heard\n", &["whose", "heard"]),

@@ -58,6 +58,21 @@ namespace Readpast.Tests
         }
 
         [Fact]
+        public void AClaimOfTooManyEndsNoOtherThatWaits()
+        {
+            Task<Batch> waiting = queue.ClaimAsync(1, Long);
+            // Until it waits in line, where its claims are made for others too.
+            Until.True(() => queue.IsClaimWaiting);
+            var refused = Assert.Throws<AggregateException>(() => End(queue.ClaimAsync(1001, Long)));
+            Assert.Equal(Status.InvalidArgument, ((QueueException)refused.InnerException).Status);
+            TestQueue.Enqueue(queue, "a");
+            using (Batch batch = End(waiting))
+            {
+                Assert.Single(batch);
+            }
+        }
+
+        [Fact]
         public void CallsCancelledBeforeDoNotBegin()
         {
             TestQueue.Enqueue(queue, "a");

@@ -2,6 +2,9 @@ using System;
 using System.Diagnostics;
 using System.IO;
 using System.Linq;
+using System.Runtime.InteropServices;
+using System.Threading;
+using System.Threading.Tasks;
 using Xunit;
 
 namespace Readpast.Tests
@@ -37,7 +40,54 @@ namespace Readpast.Tests
             }
         }
 
-        private static Process Start()
+        [Fact]
+        public void AHostWhoseWorkerCannotGoOnEndsWithAnError()
+        {
+            TestQueue.Install();
+            using (Process host = Start(("Readpast__Settings__schema", "readpast_nowhere")))
+            {
+                Assert.True(host.WaitForExit(Until.Patience));
+                Assert.Equal(1, host.ExitCode);
+            }
+        }
+
+        [Fact]
+        public void AProcessThatEndsWithoutAHostSpendsNoAttemptEither()
+        {
+            Assert.SkipWhen(OperatingSystem.IsWindows(), "the process is told to end by SIGTERM");
+            using (Queue queue = TestQueue.Open())
+            {
+                TestQueue.Enqueue(queue, "a", "b");
+                using (Process child = Child.Start("HostTests.WorkInThisProcess", null, ("READPAST_CHILD", queue.Name)))
+                {
+                    Until.True(() => child.HasExited || queue.Stats().Processing == 2);
+                    Process.Start("kill", "-TERM " + child.Id).WaitForExit();
+                    child.StandardOutput.ReadToEnd();
+                    Assert.True(child.WaitForExit(Until.Patience));
+                }
+                using (Batch all = queue.Find())
+                {
+                    Assert.Equal(new[] { 0, 0 }, all.Select(item => item.Attempt));
+                    Assert.Equal(2, queue.Stats().Pending);
+                }
+            }
+        }
+
+        /// <summary>Two workers, whose handlers never end.</summary>
+        [Fact(Explicit = true)]
+        public void WorkInThisProcess()
+        {
+            // .NET 10 ends a process at the signal without an event; this makes it an ordinary end.
+            using (PosixSignalRegistration.Create(PosixSignal.SIGTERM, signal => Environment.Exit(0)))
+            using (Queue queue = Queue.Open(TestQueue.Options, Environment.GetEnvironmentVariable("READPAST_CHILD")))
+            {
+                var workers = Enumerable.Range(0, 2)
+                    .Select(_ => new QueueWorker(queue, item => Thread.Sleep(Timeout.Infinite)).RunAsync());
+                Task.WaitAll(workers.ToArray());
+            }
+        }
+
+        private static Process Start(params (string Name, string Value)[] more)
         {
             string program = Path.Combine(
                 AppContext.BaseDirectory, "..", "..", "hosted_service", "release", "hosted_service.dll");
@@ -52,6 +102,10 @@ namespace Readpast.Tests
             start.Environment["MailMilliseconds"] = "60000";
             start.Environment["DOTNET_SHUTDOWNTIMEOUTSECONDS"] = "1";
             start.Environment["Logging__LogLevel__Default"] = "Error";
+            foreach ((string name, string value) in more)
+            {
+                start.Environment[name] = value;
+            }
             return Process.Start(start);
         }
     }

@@ -8,6 +8,7 @@ using System.Threading.Tasks;
 using Microsoft.EntityFrameworkCore;
 using Microsoft.EntityFrameworkCore.Diagnostics;
 using Microsoft.EntityFrameworkCore.Infrastructure;
+using Microsoft.EntityFrameworkCore.Storage;
 using Npgsql;
 using Xunit;
 
@@ -169,6 +170,107 @@ public sealed class SavingTests : IDisposable
         Assert.Contains("UseReadpast", mistake.Message);
     }
 
+    [Fact]
+    public async Task AnOptionThatIsSetTwiceEnqueuesOnceAndWakesBoth()
+    {
+        var others = new List<string>();
+        var builder = new DbContextOptionsBuilder<Shop>(Options());
+        builder.UseReadpast(others.Add).UseReadpast();
+        await using var shop = new Shop(builder.Options, Table);
+        shop.Add(new Sale { Id = 1 });
+        shop.Enqueue(place, TestQueue.With("Payload", "once"));
+        await shop.SaveChangesAsync();
+        Assert.Equal(new[] { "once" }, TestQueue.Column(queue, "Payload"));
+        Assert.Equal((queue.Name, queue.Name), (Assert.Single(woken), Assert.Single(others)));
+    }
+
+    [Fact]
+    public void AWakeThatThrowsFailsNoSaveAndKeepsNoOtherFromItsWake()
+    {
+        DbContextOptionsBuilder<Shop> builder = Provider(new DbContextOptionsBuilder<Shop>(), false);
+        builder.UseReadpast(_ => throw new InvalidOperationException("nobody to wake")).UseReadpast(woken.Add);
+        using var shop = new Shop(builder.Options, Table);
+        shop.Add(new Sale { Id = 1 });
+        shop.Enqueue(place, TestQueue.With("Payload", "a"));
+        Assert.Equal(1, shop.SaveChanges());
+        Assert.Equal(queue.Name, Assert.Single(woken));
+        Assert.Equal(new[] { "a" }, TestQueue.Column(queue, "Payload"));
+    }
+
+    [Fact]
+    public async Task ItemsOfAFailedSaveGoWhenTheirEntitiesAreCleared()
+    {
+        await using Shop shop = Open();
+        shop.Add(new Sale { Id = 1 });
+        await shop.SaveChangesAsync();
+        shop.ChangeTracker.Clear();
+        shop.Add(new Sale { Id = 1 });
+        shop.Enqueue(place, TestQueue.With("Payload", "never"));
+        await Assert.ThrowsAsync<DbUpdateException>(() => shop.SaveChangesAsync());
+        shop.ChangeTracker.Clear();
+        shop.Add(new Sale { Id = 2 });
+        shop.Enqueue(place, TestQueue.With("Payload", "later"));
+        await shop.SaveChangesAsync();
+        Assert.Equal(new[] { "later" }, TestQueue.Column(queue, "Payload"));
+    }
+
+    [Fact]
+    public async Task AnItemThatIsRefusedAloneIsForgotten()
+    {
+        await using Shop shop = Open();
+        shop.Enqueue(place, TestQueue.With("Nonesuch", 1));
+        await Assert.ThrowsAsync<QueueException>(() => shop.SaveChangesAsync());
+        shop.Enqueue(place, TestQueue.With("Nonesuch", 2));
+        Assert.Throws<QueueException>(() => shop.SaveChanges());
+        shop.Enqueue(place, TestQueue.With("Payload", "good"));
+        await shop.SaveChangesAsync();
+        Assert.Equal(new[] { "good" }, TestQueue.Column(queue, "Payload"));
+    }
+
+    [Fact]
+    public async Task ItemsThatAreInTheTransactionStayThereOnceWhenOthersFail()
+    {
+        await using Shop shop = Open();
+        await using var transaction = await shop.Database.BeginTransactionAsync();
+        shop.Add(new Sale { Id = 1 });
+        shop.Enqueue(place, TestQueue.With("Payload", "once"));
+        // Its time is found wrong before it is sent, so the transaction lives on.
+        shop.Enqueue(new QueueName("Other", "readpast_csharp"), new NewItem { Delay = TimeSpan.FromSeconds(-1) });
+        await Assert.ThrowsAsync<ArgumentException>(() => shop.SaveChangesAsync());
+        await Assert.ThrowsAsync<ArgumentException>(() => shop.SaveChangesAsync());
+        await transaction.GetDbTransaction().CommitAsync();
+        Assert.Equal(new[] { "once" }, TestQueue.Column(queue, "Payload"));
+    }
+
+    [Fact]
+    public void AnItemIsEnqueuedAsItWasWhenItWasGiven()
+    {
+        using Shop shop = Open();
+        var item = new NewItem();
+        foreach (string payload in new[] { "a", "b" })
+        {
+            item.ColumnsJson = "{\"Payload\": \"" + payload + "\"}";
+            shop.Enqueue(place, item);
+        }
+        shop.SaveChanges();
+        Assert.Equal(new[] { "a", "b" }, TestQueue.Column(queue, "Payload"));
+    }
+
+    [Fact]
+    public async Task ASaveThatIsCancelledLeavesTheContextAsItWas()
+    {
+        var cancelling = new CancellingInterceptor();
+        await using Shop shop = Open(cancelling);
+        shop.Add(new Sale { Id = 1 });
+        shop.Enqueue(place, TestQueue.With("Payload", "a"));
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(
+            () => shop.SaveChangesAsync(cancelling.Source.Token));
+        Assert.Equal(AutoTransactionBehavior.WhenNeeded, shop.Database.AutoTransactionBehavior);
+        Assert.Equal(0, queue.Stats().Pending);
+        await shop.SaveChangesAsync();
+        Assert.Equal(new[] { "a" }, TestQueue.Column(queue, "Payload"));
+    }
+
     private Shop Open(IInterceptor? interceptor = null, bool retries = false)
     {
         return new Shop(Options(interceptor, retries), Table);
@@ -242,6 +344,21 @@ public sealed class SavingTests : IDisposable
         public object Create(DbContext context, bool designTime)
         {
             return (((Shop)context).Table, designTime);
+        }
+    }
+
+    /// <summary>Cancels the save when it is about to commit.</summary>
+    private sealed class CancellingInterceptor : DbTransactionInterceptor
+    {
+        internal CancellationTokenSource Source { get; } = new();
+
+        public override async ValueTask<InterceptionResult> TransactionCommittingAsync(
+            DbTransaction transaction, TransactionEventData eventData, InterceptionResult result,
+            CancellationToken cancellationToken = default)
+        {
+            await Source.CancelAsync();
+            cancellationToken.ThrowIfCancellationRequested();
+            return result;
         }
     }
 

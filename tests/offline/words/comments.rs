@@ -55,7 +55,7 @@ fn comments(marks: &Marks, text: &str) -> Vec<Text> {
             continue;
         }
         if let Some(rest) = marks.line.iter().find_map(|mark| line.strip_prefix(mark)) {
-            if last + 1 == number && last > 0 {
+            if last + 1 == number && last > 0 && !is_part(rest) {
                 found.last_mut().unwrap().text.push_str(&format!(" {}", plain(rest)));
             } else {
                 found.push(Text { line: number, text: plain(rest) });
@@ -79,6 +79,12 @@ fn comments(marks: &Marks, text: &str) -> Vec<Text> {
         }
     }
     found
+}
+
+/// Whether a line begins a part of its own in C#'s documentation: a parameter, the result, an exception.
+fn is_part(rest: &str) -> bool {
+    let rest = rest.trim_start_matches(['/', ' ']);
+    ["<param ", "<returns>", "<exception ", "<typeparam ", "<remarks>"].iter().any(|tag| rest.starts_with(tag))
 }
 
 /// Whether a comment may begin after this part of a line: it stands in no text.

@@ -29,7 +29,7 @@ namespace Readpast
         /// <exception cref="ArgumentException">A value is of another type; the message names its column.</exception>
         public NewItem(IEnumerable<KeyValuePair<string, object?>> columns)
         {
-            Values = (columns ?? throw new ArgumentNullException(nameof(columns))).ToArray();
+            Values = (columns ?? throw new ArgumentNullException(nameof(columns))).Select(Kept).ToArray();
             columnsJson = JsonText.Of(Values);
         }
 
@@ -129,19 +129,44 @@ namespace Readpast
             return item;
         }
 
+#if NET
         /// <summary>The same item, given as JSON, with a column before its own; its own counts if it has it.</summary>
         internal NewItem WithColumn(string column, string value)
         {
             string own = (columnsJson ?? "{}").Trim();
-            string name = JsonText.OfText(column);
-            if (!JsonShape.IsObject(own) || own.IndexOf(name, StringComparison.OrdinalIgnoreCase) >= 0)
+            if (!JsonShape.IsObject(own) || HasMember(own, column))
             {
                 return this;
             }
             string rest = own.Substring(1).TrimStart();
             NewItem item = Copy();
-            item.ColumnsJson = "{" + name + ":" + JsonText.OfText(value) + (rest[0] == '}' ? string.Empty : ",") + rest;
+            item.ColumnsJson = "{" + JsonText.OfText(column) + ":" + JsonText.OfText(value) +
+                (rest[0] == '}' ? string.Empty : ",") + rest;
             return item;
+        }
+
+        private static bool HasMember(string json, string name)
+        {
+            try
+            {
+                using JsonDocument document = JsonDocument.Parse(json);
+                return document.RootElement.EnumerateObject()
+                    .Any(member => member.Name.Equals(name, StringComparison.OrdinalIgnoreCase));
+            }
+            catch (JsonException)
+            {
+                // The database says what is wrong with it.
+                return true;
+            }
+        }
+#endif
+
+        /// <summary>Bytes that the caller may change are copied, as the JSON of them is one.</summary>
+        private static KeyValuePair<string, object?> Kept(KeyValuePair<string, object?> column)
+        {
+            return column.Value is byte[] bytes
+                ? new KeyValuePair<string, object?>(column.Key, bytes.Clone())
+                : column;
         }
 
         internal NewItem Copy()

@@ -49,7 +49,7 @@ namespace Readpast
             Guid? operation = null, CancellationToken cancellation = default)
         {
             return EnqueueCall.Make(
-                new DbCall(connection, queue, transaction, true, cancellation), All(items, nameof(items)), operation);
+                new DbCall(connection, queue, transaction, true, cancellation), Copies(items), operation);
         }
 
         /// <summary>Enqueues an item, and blocks meanwhile.</summary>
@@ -76,7 +76,7 @@ namespace Readpast
             Guid? operation = null)
         {
             return EnqueueCall.Make(
-                Blocking(connection, queue, transaction), All(items, nameof(items)), operation).Result();
+                Blocking(connection, queue, transaction), Copies(items), operation).Result();
         }
 
         /// <summary>
@@ -135,7 +135,7 @@ namespace Readpast
         {
             return SettleCall.Make(
                 new DbCall(connection, queue, transaction, true, cancellation), Required(worker, nameof(worker)),
-                All(settlements, nameof(settlements)), operation);
+                All(settlements, nameof(settlements)).ConvertAll(settlement => settlement.Copy()), operation);
         }
 
         /// <summary>
@@ -166,7 +166,13 @@ namespace Readpast
 
         private static List<NewItem> One(NewItem item)
         {
-            return new List<NewItem> { Required(item, nameof(item)) };
+            return new List<NewItem> { Required(item, nameof(item)).Copy() };
+        }
+
+        /// <summary>Copies: a caller may change its own before the call has made use of them.</summary>
+        private static List<NewItem> Copies(IEnumerable<NewItem> items)
+        {
+            return All(items, nameof(items)).ConvertAll(item => item.Copy());
         }
 
         private static List<T> All<T>(IEnumerable<T> items, string parameter)

@@ -8,11 +8,12 @@ using Microsoft.EntityFrameworkCore.Diagnostics;
 using Microsoft.EntityFrameworkCore.Infrastructure;
 using Microsoft.EntityFrameworkCore.Storage;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
 
 namespace Readpast.EntityFrameworkCore;
 
 /// <summary>Enqueues what is pending before a commit, and wakes workers after it.</summary>
-internal sealed class CommitInterceptor(Action<string>? wake) : DbTransactionInterceptor
+internal sealed class CommitInterceptor : DbTransactionInterceptor
 {
     public override InterceptionResult TransactionCommitting(
         DbTransaction transaction, TransactionEventData eventData, InterceptionResult result)
@@ -62,19 +63,42 @@ internal sealed class CommitInterceptor(Action<string>? wake) : DbTransactionInt
         return context.Database.CreateExecutionStrategy() is ExecutionStrategy;
     }
 
-    private void Wake(DbContext? context)
+    private static void Wake(DbContext? context)
     {
         PendingItems? pending = context == null ? null : PendingItems.Find(context);
         if (pending == null)
         {
             return;
         }
-        IServiceProvider? host = context!.GetService<IDbContextOptions>()
-            .FindExtension<CoreOptionsExtension>()?.ApplicationServiceProvider;
-        foreach (string queue in pending.Committed())
+        IReadOnlyCollection<string> queues = pending.Committed();
+        if (queues.Count == 0)
         {
-            wake?.Invoke(queue);
-            host?.GetService<IQueueWaker>()?.Wake(queue);
+            return;
+        }
+        IDbContextOptions options = context!.GetService<IDbContextOptions>();
+        Action<string>? wake = options.FindExtension<ReadpastOptionsExtension>()?.Wake;
+        IServiceProvider? host = options.FindExtension<CoreOptionsExtension>()?.ApplicationServiceProvider;
+        foreach (string queue in queues)
+        {
+            foreach (Delegate each in wake?.GetInvocationList() ?? [])
+            {
+                Wake(context!, () => ((Action<string>)each)(queue));
+            }
+            Wake(context!, () => host?.GetService<IQueueWaker>()?.Wake(queue));
+        }
+    }
+
+    /// <summary>The commit is made, and no waking makes it fail: workers look by themselves soon.</summary>
+    private static void Wake(DbContext context, Action wake)
+    {
+        try
+        {
+            wake();
+        }
+        catch (Exception exception)
+        {
+            context.GetService<ILoggerFactory>().CreateLogger("Readpast.EntityFrameworkCore")
+                .LogWarning(exception, "The workers of a queue were not woken after a commit");
         }
     }
 }

@@ -4,6 +4,7 @@ using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
 using Microsoft.EntityFrameworkCore;
+using Microsoft.EntityFrameworkCore.ChangeTracking;
 using Microsoft.EntityFrameworkCore.Infrastructure;
 
 namespace Readpast.EntityFrameworkCore;
@@ -16,6 +17,9 @@ internal sealed class PendingItems : IResettableService
 
     /// <summary>The calls of a commit whose answer may have been lost: made again with the same identities.</summary>
     private List<PendingCall>? calls;
+
+    /// <summary>The entities of a save that failed, whose items the next one takes with them.</summary>
+    private EntityEntry[] failed = Array.Empty<EntityEntry>();
 
     /// <summary>How the context was to use transactions, while another way is in force.</summary>
     internal AutoTransactionBehavior? Before { get; set; }
@@ -56,10 +60,47 @@ internal sealed class PendingItems : IResettableService
         return calls;
     }
 
-    /// <summary>They are in a transaction, and are not to be enqueued again.</summary>
-    internal void Written()
+    /// <summary>Its items are in a transaction, and are not to be enqueued again.</summary>
+    internal void Written(PendingCall call)
     {
-        written.UnionWith(items.Select(item => item.Queue.Name));
+        written.Add(call.Queue.Name);
+        var those = new HashSet<NewItem>(call.Items);
+        items.RemoveAll(item => those.Contains(item.Item));
+        calls = null;
+    }
+
+    /// <summary>They wait for the next save of the same entities.</summary>
+    internal void Failed(DbContext context)
+    {
+        failed = context.ChangeTracker.Entries()
+            .Where(entry => entry.State is EntityState.Added or EntityState.Modified or EntityState.Deleted).ToArray();
+        items.ForEach(item => item.HasFailed = true);
+    }
+
+    /// <summary>
+    /// Forgets items whose entities <c>ChangeTracker.Clear</c> has given up after a save that failed. No event reports
+    /// it; the context then lacks an entity whose entry does not know.
+    /// </summary>
+    internal void ForgetCleared(DbContext context)
+    {
+        if (failed.Length == 0)
+        {
+            return;
+        }
+        var tracked = new HashSet<object>(
+            context.ChangeTracker.Entries().Select(entry => entry.Entity), ReferenceEqualityComparer.Instance);
+        bool isCleared = failed.Any(
+            entry => entry.State != EntityState.Detached && !tracked.Contains(entry.Entity));
+        failed = Array.Empty<EntityEntry>();
+        if (isCleared && items.RemoveAll(item => item.HasFailed) > 0)
+        {
+            calls = null;
+        }
+    }
+
+    /// <summary>Forgets items that were refused, and were all that was to be saved.</summary>
+    internal void Refused()
+    {
         items.Clear();
         calls = null;
     }
@@ -67,7 +108,9 @@ internal sealed class PendingItems : IResettableService
     /// <summary>The queues that items went to with a transaction that has committed.</summary>
     internal IReadOnlyCollection<string> Committed()
     {
-        Written();
+        written.UnionWith(items.Select(item => item.Queue.Name));
+        items.Clear();
+        calls = null;
         string[] queues = written.ToArray();
         written.Clear();
         return queues;
@@ -77,6 +120,7 @@ internal sealed class PendingItems : IResettableService
     {
         items.Clear();
         written.Clear();
+        failed = Array.Empty<EntityEntry>();
         calls = null;
     }
 
@@ -86,7 +130,10 @@ internal sealed class PendingItems : IResettableService
         return Task.CompletedTask;
     }
 
-    private sealed record Pending(QueueName Queue, NewItem Item, Guid? Transaction);
+    private sealed record Pending(QueueName Queue, NewItem Item, Guid? Transaction)
+    {
+        internal bool HasFailed { get; set; }
+    }
 }
 
 /// <summary>A call that enqueues.</summary>

@@ -11,7 +11,7 @@ public static class ReadpastDbContext
 {
     /// <summary>
     /// Has contexts enqueue items in their transactions. After the commit, waiting workers of the process look at the
-    /// queue at once: those of a host (<c>Readpast.Hosting</c>) by themselves.
+    /// queue at once: those of a host (<c>Readpast.Hosting</c>) by themselves. Called again, it only adds another wake.
     /// </summary>
     /// <param name="builder">The options of the context.</param>
     /// <param name="wake">Called with a queue's name after the commit, besides the host; or null.</param>
@@ -19,8 +19,10 @@ public static class ReadpastDbContext
     public static DbContextOptionsBuilder UseReadpast(this DbContextOptionsBuilder builder, Action<string>? wake = null)
     {
         ArgumentNullException.ThrowIfNull(builder);
-        ((IDbContextOptionsBuilderInfrastructure)builder).AddOrUpdateExtension(new ReadpastOptionsExtension());
-        return builder.AddInterceptors(new SavingInterceptor(), new CommitInterceptor(wake));
+        Action<string>? others = builder.Options.FindExtension<ReadpastOptionsExtension>()?.Wake;
+        ((IDbContextOptionsBuilderInfrastructure)builder).AddOrUpdateExtension(
+            new ReadpastOptionsExtension(others == wake ? wake : others + wake));
+        return builder;
     }
 
     /// <summary>
@@ -37,7 +39,7 @@ public static class ReadpastDbContext
         ArgumentNullException.ThrowIfNull(item);
         Activity? current = Activity.Current?.IdFormat == ActivityIdFormat.W3C ? Activity.Current : null;
         PendingItems.Of(context).Add(
-            queue, current == null ? item : item.InTraceOf(current),
+            queue, current == null ? item.Copy() : item.InTraceOf(current).Copy(),
             context.Database.CurrentTransaction?.TransactionId);
     }
 }

@@ -1,17 +1,27 @@
+using System;
 using System.Collections.Generic;
+using Microsoft.EntityFrameworkCore.Diagnostics;
 using Microsoft.EntityFrameworkCore.Infrastructure;
 using Microsoft.Extensions.DependencyInjection;
 
 namespace Readpast.EntityFrameworkCore;
 
-/// <summary>Gives each context its pending items; a context that goes back to its pool forgets them.</summary>
-internal sealed class ReadpastOptionsExtension : IDbContextOptionsExtension
+/// <summary>
+/// Gives each context its pending items, which one that goes back to its pool forgets, and the interceptors that
+/// enqueue them: once, however often the options were set.
+/// </summary>
+internal sealed class ReadpastOptionsExtension(Action<string>? wake) : IDbContextOptionsExtension
 {
+    /// <summary>Called with a queue's name after the commit, or null.</summary>
+    internal Action<string>? Wake { get; } = wake;
+
     public DbContextOptionsExtensionInfo Info => new ExtensionInfo(this);
 
     public void ApplyServices(IServiceCollection services)
     {
         services.AddScoped<PendingItems>();
+        services.AddScoped<IInterceptor, SavingInterceptor>();
+        services.AddScoped<IInterceptor, CommitInterceptor>();
         services.AddScoped<IResettableService>(provider => provider.GetRequiredService<PendingItems>());
     }
 

@@ -18,13 +18,21 @@ internal sealed class SavingInterceptor : SaveChangesInterceptor
     public override InterceptionResult<int> SavingChanges(DbContextEventData eventData, InterceptionResult<int> result)
     {
         DbContext context = eventData.Context!;
-        if (NeedsTransaction(context) && !context.ChangeTracker.HasChanges())
+        if (MustCommit(context))
         {
-            context.Database.CreateExecutionStrategy().Execute(() =>
+            try
             {
-                using IDbContextTransaction transaction = context.Database.BeginTransaction();
-                transaction.Commit();
-            });
+                context.Database.CreateExecutionStrategy().Execute(() =>
+                {
+                    using IDbContextTransaction transaction = context.Database.BeginTransaction();
+                    transaction.Commit();
+                });
+            }
+            catch (QueueException exception) when (IsOfItems(exception))
+            {
+                PendingItems.Of(context).Refused();
+                throw;
+            }
         }
         return result;
     }
@@ -33,14 +41,22 @@ internal sealed class SavingInterceptor : SaveChangesInterceptor
         DbContextEventData eventData, InterceptionResult<int> result, CancellationToken cancellationToken = default)
     {
         DbContext context = eventData.Context!;
-        if (NeedsTransaction(context) && !context.ChangeTracker.HasChanges())
+        if (MustCommit(context))
         {
-            await context.Database.CreateExecutionStrategy().ExecuteAsync(async () =>
+            try
             {
-                await using IDbContextTransaction transaction =
-                    await context.Database.BeginTransactionAsync(cancellationToken).ConfigureAwait(false);
-                await transaction.CommitAsync(cancellationToken).ConfigureAwait(false);
-            }).ConfigureAwait(false);
+                await context.Database.CreateExecutionStrategy().ExecuteAsync(async () =>
+                {
+                    await using IDbContextTransaction transaction =
+                        await context.Database.BeginTransactionAsync(cancellationToken).ConfigureAwait(false);
+                    await transaction.CommitAsync(cancellationToken).ConfigureAwait(false);
+                }).ConfigureAwait(false);
+            }
+            catch (QueueException exception) when (IsOfItems(exception))
+            {
+                PendingItems.Of(context).Refused();
+                throw;
+            }
         }
         return result;
     }
@@ -55,8 +71,8 @@ internal sealed class SavingInterceptor : SaveChangesInterceptor
             foreach (PendingCall call in PendingItems.Of(context).CallsFor(current.TransactionId, false))
             {
                 transaction.Connection!.Enqueue(call.Queue, call.Items, transaction);
+                PendingItems.Of(context).Written(call);
             }
-            PendingItems.Of(context).Written();
         }
         return result;
     }
@@ -73,28 +89,41 @@ internal sealed class SavingInterceptor : SaveChangesInterceptor
             {
                 await transaction.Connection!.EnqueueAsync(
                     call.Queue, call.Items, transaction, null, cancellationToken).ConfigureAwait(false);
+                PendingItems.Of(context).Written(call);
             }
-            PendingItems.Of(context).Written();
         }
         return result;
     }
 
     public override void SaveChangesFailed(DbContextErrorEventData eventData)
     {
-        Restore(eventData.Context!);
+        Fail(eventData.Context!);
     }
 
     public override Task SaveChangesFailedAsync(
         DbContextErrorEventData eventData, CancellationToken cancellationToken = default)
     {
-        Restore(eventData.Context!);
+        Fail(eventData.Context!);
         return Task.CompletedTask;
     }
 
-    /// <summary>A single statement would do without one, and its items would wait for another commit.</summary>
-    private static bool NeedsTransaction(DbContext context)
+    public override void SaveChangesCanceled(DbContextEventData eventData)
+    {
+        Fail(eventData.Context!);
+    }
+
+    public override Task SaveChangesCanceledAsync(
+        DbContextEventData eventData, CancellationToken cancellationToken = default)
+    {
+        Fail(eventData.Context!);
+        return Task.CompletedTask;
+    }
+
+    /// <summary>Whether the items are all there is to save, which EF Core would begin no transaction for.</summary>
+    private static bool MustCommit(DbContext context)
     {
         PendingItems? pending = PendingItems.Find(context);
+        pending?.ForgetCleared(context);
         if (pending == null || pending.IsEmpty || context.Database.CurrentTransaction != null)
         {
             return false;
@@ -104,9 +133,26 @@ internal sealed class SavingInterceptor : SaveChangesInterceptor
             throw new NotSupportedException(
                 "items are enqueued with the commit of EF Core's own transaction, not within a TransactionScope");
         }
+        if (!context.ChangeTracker.HasChanges())
+        {
+            return true;
+        }
+        // A single statement would do without one, and its items would wait for another commit.
         pending.Before ??= context.Database.AutoTransactionBehavior;
         context.Database.AutoTransactionBehavior = AutoTransactionBehavior.Always;
-        return true;
+        return false;
+    }
+
+    /// <summary>Whether another try with the same items is refused as well.</summary>
+    private static bool IsOfItems(QueueException exception)
+    {
+        return exception.Status is Status.InvalidItem or Status.InvalidArgument;
+    }
+
+    private static void Fail(DbContext context)
+    {
+        Restore(context);
+        PendingItems.Find(context)?.Failed(context);
     }
 
     private static void Restore(DbContext context)

@@ -24,7 +24,7 @@ public interface IItemHandler
 public interface IHandler<in T>
 {
     /// <summary>Handles an item. An exception is recorded as its error, and the item is tried again.</summary>
-    /// <param name="work">What the item carries.</param>
+    /// <param name="work">The work that the item carries.</param>
     /// <param name="item">The item.</param>
     /// <param name="cancellation">Ends with the worker, or when the item is lost.</param>
     /// <returns>How to settle it; null: it is done.</returns>

@@ -13,6 +13,9 @@ internal delegate Task<Settlement?> ScopedHandler(
 /// <summary>Chooses an item's handler by its type, and puts the middleware around it.</summary>
 internal sealed class Handling
 {
+    /// <summary>The column in readpast's own tables, and in described ones on PostgreSQL and on SQL Server.</summary>
+    private static readonly string[] TypeColumns = { "Type", "item_type", "ItemType" };
+
     private readonly Dictionary<string, ScopedHandler> byType = new(StringComparer.Ordinal);
 
     internal Handling(string queue)
@@ -49,8 +52,14 @@ internal sealed class Handling
 
     private Task<Settlement?> Choose(IServiceProvider services, Item item, CancellationToken cancellation)
     {
-        string? type = TypeOf(item);
+        string? type = null;
+        bool isTyped = TypeColumns.Any(column => Has(item, column, out type));
         ScopedHandler? handler = type != null && byType.TryGetValue(type, out ScopedHandler? own) ? own : Others;
+        if (!isTyped && handler == null && byType.Count == 1)
+        {
+            // A table of the user's without a column for it has one type of items.
+            handler = byType.Values.Single();
+        }
         if (handler != null)
         {
             return handler(services, item, cancellation);
@@ -61,16 +70,17 @@ internal sealed class Handling
             item.Retry($"this worker has no handler for the type {type ?? "(none)"}; it has some for {known}"));
     }
 
-    private static string? TypeOf(Item item)
+    private static bool Has(Item item, string column, out string? type)
     {
         try
         {
-            return item["Type"]?.ToString();
+            type = item[column]?.ToString();
+            return true;
         }
         catch (KeyNotFoundException)
         {
-            // A table of the user's that has no types.
-            return null;
+            type = null;
+            return false;
         }
     }
 }

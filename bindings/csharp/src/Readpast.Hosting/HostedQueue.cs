@@ -18,32 +18,36 @@ public sealed class HostedQueue : IAsyncDisposable
     private readonly QueueOptions options;
     private readonly ILogger logger;
     private readonly CancellationTokenSource closing = new();
-    private readonly Lazy<Task<Queue>> opening;
+    private readonly object gate = new();
+    private Task<Queue>? opening;
+    private volatile Exception? failure;
 
     internal HostedQueue(string name, QueueOptions options, ILoggerFactory loggers)
     {
         Name = name;
         this.options = options;
         logger = loggers.CreateLogger("Readpast." + name);
-        opening = new Lazy<Task<Queue>>(() => Task.Run(Open));
     }
 
     /// <summary>The queue's name.</summary>
     public string Name { get; }
 
     /// <summary>Whether it is open.</summary>
-    public bool IsOpen => opening.IsValueCreated && opening.Value.IsCompletedSuccessfully;
+    public bool IsOpen => Opened() != null;
 
-    /// <summary>Why it cannot be opened, if no other try mends it.</summary>
-    public Exception? Failure => opening.IsValueCreated ? opening.Value.Exception?.InnerException : null;
+    /// <summary>Why it could not be opened the last time, if that does not pass by itself.</summary>
+    public Exception? Failure => failure;
 
-    /// <summary>Waits until it is open.</summary>
+    /// <summary>
+    /// Waits until it is open. After a failure another call tries it again: somebody may have installed the queue.
+    /// </summary>
     /// <param name="cancellation">Ends the wait.</param>
     /// <returns>The queue, which the host closes.</returns>
-    /// <exception cref="QueueException">It cannot be opened, for a reason that does not pass.</exception>
+    /// <exception cref="QueueException">It cannot be opened, for a reason that does not pass by itself.</exception>
+    /// <exception cref="ObjectDisposedException">The host has closed it.</exception>
     public Task<Queue> OpenAsync(CancellationToken cancellation = default)
     {
-        return opening.Value.WaitAsync(cancellation);
+        return Opening().WaitAsync(cancellation);
     }
 
     /// <summary>Enqueues an item, with the activity under way as its trace.</summary>
@@ -80,9 +84,13 @@ public sealed class HostedQueue : IAsyncDisposable
     /// </summary>
     public void Wake()
     {
-        if (IsOpen)
+        try
         {
-            opening.Value.Result.Wake();
+            Opened()?.Wake();
+        }
+        catch (ObjectDisposedException)
+        {
+            // It was closed a moment ago, and so were those who wait.
         }
     }
 
@@ -91,22 +99,49 @@ public sealed class HostedQueue : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await closing.CancelAsync().ConfigureAwait(false);
-        if (opening.IsValueCreated)
+        Task<Queue>? begun;
+        lock (gate)
         {
-            try
-            {
-                await using Queue queue = await opening.Value.ConfigureAwait(false);
-            }
-            catch (Exception exception) when (exception is QueueException or OperationCanceledException)
-            {
-                // It was never open.
-            }
+            begun = opening;
+        }
+        if (begun == null)
+        {
+            return;
+        }
+        // Its failure was logged.
+        await begun.ContinueWith(_ => { }, TaskScheduler.Default).ConfigureAwait(false);
+        if (begun.IsCompletedSuccessfully)
+        {
+            await begun.Result.DisposeAsync().ConfigureAwait(false);
         }
     }
 
     internal void BeginOpening()
     {
-        _ = opening.Value;
+        _ = Opening();
+    }
+
+    private Queue? Opened()
+    {
+        lock (gate)
+        {
+            return !closing.IsCancellationRequested && opening is { IsCompletedSuccessfully: true }
+                ? opening.Result
+                : null;
+        }
+    }
+
+    private Task<Queue> Opening()
+    {
+        lock (gate)
+        {
+            ObjectDisposedException.ThrowIf(closing.IsCancellationRequested, this);
+            if (opening == null || opening.IsFaulted)
+            {
+                opening = Task.Run(Open);
+            }
+            return opening;
+        }
     }
 
     private async Task<Queue> Open()
@@ -116,6 +151,7 @@ public sealed class HostedQueue : IAsyncDisposable
             try
             {
                 Queue queue = await Queue.OpenAsync(options, Name, closing.Token).ConfigureAwait(false);
+                failure = null;
                 Log.Opened(logger, Name);
                 return queue;
             }
@@ -126,6 +162,7 @@ public sealed class HostedQueue : IAsyncDisposable
             }
             catch (Exception exception) when (exception is not OperationCanceledException)
             {
+                failure = exception;
                 Log.CannotOpen(logger, exception, Name);
                 throw;
             }

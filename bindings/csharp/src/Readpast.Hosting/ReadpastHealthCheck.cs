@@ -14,15 +14,16 @@ internal sealed class ReadpastHealthCheck(HostedQueue queue, ReadpastHealthOptio
     {
         if (!queue.IsOpen)
         {
+            Exception? failure = queue.Failure;
             queue.BeginOpening();
-            return HealthCheckResult.Unhealthy($"the queue {queue.Name} is not open yet", queue.Failure);
+            return HealthCheckResult.Unhealthy($"the queue {queue.Name} is not open yet", failure);
         }
         try
         {
             Queue opened = await queue.OpenAsync(cancellationToken).ConfigureAwait(false);
             return Judge(await QueueLook.Of(opened, cancellationToken).ConfigureAwait(false));
         }
-        catch (QueueException exception)
+        catch (Exception exception) when (exception is QueueException or ObjectDisposedException)
         {
             return HealthCheckResult.Unhealthy($"the queue {queue.Name} does not answer", exception);
         }

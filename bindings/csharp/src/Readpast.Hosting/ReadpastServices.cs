@@ -22,7 +22,14 @@ public static class ReadpastServices
     public static IServiceCollection AddReadpast(this IServiceCollection services, Action<ReadpastOptions> configure)
     {
         ArgumentNullException.ThrowIfNull(configure);
-        return services.ConfigureAll(configure);
+        // Before those of one queue, which may have been added already, and behind others of all queues.
+        int last = services.Select((service, place) => service.ImplementationInstance is OfAllQueues ? place : -1)
+            .DefaultIfEmpty(-1).Max();
+        services.AddOptions();
+        services.Insert(
+            last + 1,
+            ServiceDescriptor.Singleton<IConfigureOptions<ReadpastOptions>>(new OfAllQueues(configure)));
+        return services;
     }
 
     /// <summary>The same from configuration: <c>Connection</c>, and in <c>Settings</c> those of the library.</summary>
@@ -47,7 +54,7 @@ public static class ReadpastServices
     /// </summary>
     /// <param name="services">The services.</param>
     /// <param name="queue">The queue's name.</param>
-    /// <param name="configure">What differs from the other queues, or null.</param>
+    /// <param name="configure">Sets what differs from the other queues, or null.</param>
     /// <returns>The services.</returns>
     public static IServiceCollection AddReadpastQueue(
         this IServiceCollection services, string queue, Action<ReadpastOptions>? configure = null)
@@ -127,11 +134,18 @@ public static class ReadpastServices
         string? name = null, params string[] tags)
     {
         ArgumentNullException.ThrowIfNull(checks);
-        var options = new ReadpastHealthOptions();
-        configure?.Invoke(options);
+        string check = name ?? "readpast-" + queue;
+        checks.Services.AddOptions<ReadpastHealthOptions>(check).Configure(configure ?? (_ => { }));
         return checks.Add(new HealthCheckRegistration(
-            name ?? "readpast-" + queue,
-            provider => new ReadpastHealthCheck(provider.GetRequiredKeyedService<HostedQueue>(queue), options),
+            check,
+            provider => new ReadpastHealthCheck(
+                provider.GetRequiredKeyedService<HostedQueue>(queue),
+                provider.GetRequiredService<IOptionsMonitor<ReadpastHealthOptions>>().Get(check)),
             null, tags));
+    }
+
+    private sealed class OfAllQueues(Action<ReadpastOptions> configure)
+        : ConfigureNamedOptions<ReadpastOptions>(null, configure)
+    {
     }
 }

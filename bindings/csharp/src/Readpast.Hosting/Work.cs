@@ -11,12 +11,13 @@ internal static class Work<T>
     internal static ScopedHandler By<THandler>(JsonTypeInfo<T> json, string? column)
         where THandler : class, IHandler<T>
     {
+        JsonTypeInfo<T> form = column == null ? ColumnsJson.Of(json) : json;
         return (services, item, cancellation) =>
         {
             T? work;
             try
             {
-                work = JsonSerializer.Deserialize(Text(item, column), json);
+                work = JsonSerializer.Deserialize(Text(item, column), form);
             }
             catch (JsonException exception)
             {

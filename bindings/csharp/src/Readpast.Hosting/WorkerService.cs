@@ -92,6 +92,8 @@ internal sealed class WorkerService : IHostedService
         catch (Exception exception)
         {
             Log.WorkerEnded(logger, exception, queue.Name);
+            // Else a supervisor takes it for an orderly end, and starts no other.
+            Environment.ExitCode = Environment.ExitCode == 0 ? 1 : Environment.ExitCode;
             lifetime.StopApplication();
         }
     }

@@ -194,7 +194,7 @@ namespace Readpast
         /// </summary>
         /// <param name="step">Where the work is.</param>
         /// <returns>
-        /// What came of it; with <see cref="Status.Ok"/>, <see cref="ClaimedItem.Token"/> is the new one. The token of
+        /// The outcome; with <see cref="Status.Ok"/>, <see cref="ClaimedItem.Token"/> is the new one. The token of
         /// a worker's item stays, since the worker keeps the newest for itself.
         /// </returns>
         public Outcome RecordStep(string step)
@@ -222,7 +222,7 @@ namespace Readpast
         /// <summary><see cref="RecordStep"/> as a task.</summary>
         /// <param name="step">Where the work is.</param>
         /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
-        /// <returns>What came of it.</returns>
+        /// <returns>The outcome.</returns>
         public Task<Outcome> RecordStepAsync(
             string step, CancellationToken cancellation = default(CancellationToken))
         {

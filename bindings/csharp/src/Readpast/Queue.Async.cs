@@ -70,8 +70,8 @@ namespace Readpast
             int maxItems = 1, TimeSpan wait = default(TimeSpan),
             CancellationToken cancellation = default(CancellationToken))
         {
-            // A wait that cannot be is refused by the call.
-            bool waits = wait > TimeSpan.Zero && wait <= Engine.Day;
+            // Arguments that cannot be are refused by the call: in line they would end the claims of others too.
+            bool waits = wait > TimeSpan.Zero && wait <= Engine.Day && maxItems >= 1 && maxItems <= 1000;
             return waits
                 ? ClaimWaiting(maxItems, wait, cancellation)
                 : calls.Run(() => Claim(maxItems, wait), cancellation);
@@ -105,7 +105,7 @@ namespace Readpast
         /// <summary><see cref="Settle(Settlement)"/> as a task.</summary>
         /// <param name="settlement">The settlement of the item.</param>
         /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
-        /// <returns>What came of it.</returns>
+        /// <returns>The outcome.</returns>
         public Task<Outcome> SettleAsync(
             Settlement settlement, CancellationToken cancellation = default(CancellationToken))
         {
@@ -117,7 +117,7 @@ namespace Readpast
         /// <param name="settlements">A settlement for each item.</param>
         /// <param name="operation">An identity for the call, or null.</param>
         /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
-        /// <returns>What came of each.</returns>
+        /// <returns>The outcomes.</returns>
         public Task<Answers<Outcome>> SettleAsync(
             IEnumerable<Settlement> settlements, string operation = null,
             CancellationToken cancellation = default(CancellationToken))
@@ -131,7 +131,7 @@ namespace Readpast
         /// <param name="maxItems">1 to 1000.</param>
         /// <param name="operation">An identity for the call, or null.</param>
         /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
-        /// <returns>What came of the settlements, and what was claimed.</returns>
+        /// <returns>The outcomes of the settlements, and the claimed items.</returns>
         public Task<SettledAndClaimed> SettleAndClaimAsync(
             IEnumerable<Settlement> settlements, int maxItems, string operation = null,
             CancellationToken cancellation = default(CancellationToken))
@@ -143,7 +143,7 @@ namespace Readpast
         /// <summary><see cref="Renew"/> as a task.</summary>
         /// <param name="leases">The leases.</param>
         /// <param name="cancellation">Cancels it before it begins; after that it is brought to its end.</param>
-        /// <returns>What came of each.</returns>
+        /// <returns>The outcomes.</returns>
         public Task<Answers<Outcome>> RenewAsync(
             IEnumerable<Lease> leases, CancellationToken cancellation = default(CancellationToken))
         {
@@ -173,6 +173,12 @@ namespace Readpast
         internal QueueHandle ShareClaims()
         {
             return Shared(claims);
+        }
+
+        /// <summary>Whether tasks wait in line for items.</summary>
+        internal bool IsClaimWaiting
+        {
+            get { return line.IsWaiting; }
         }
 
         /// <summary>A batch of nothing.</summary>

@@ -80,7 +80,7 @@ namespace Readpast
 
         /// <summary>Settles one item.</summary>
         /// <param name="settlement">The settlement of the item.</param>
-        /// <returns>What came of it: a lost lease or a conflict is an answer, not an exception.</returns>
+        /// <returns>The outcome: a lost lease or a conflict is an answer, not an exception.</returns>
         public Outcome Settle(Settlement settlement)
         {
             return Settle(new[] { settlement })[0];
@@ -91,7 +91,7 @@ namespace Readpast
         /// </summary>
         /// <param name="settlements">A settlement for each item.</param>
         /// <param name="operation">As for <see cref="Enqueue(IEnumerable{NewItem}, string)"/>.</param>
-        /// <returns>What came of each, in the same order.</returns>
+        /// <returns>The outcomes, in the same order.</returns>
         /// <exception cref="QueueException">
         /// With <see cref="Status.OutcomeUnknown"/>: make the same call with the exception's operation.
         /// </exception>
@@ -121,7 +121,7 @@ namespace Readpast
         /// <param name="settlements">A settlement for each item.</param>
         /// <param name="maxItems">1 to 1000.</param>
         /// <param name="operation">As for <see cref="Enqueue(IEnumerable{NewItem}, string)"/>.</param>
-        /// <returns>What came of the settlements, and what was claimed.</returns>
+        /// <returns>The outcomes of the settlements, and the claimed items.</returns>
         public SettledAndClaimed SettleAndClaim(
             IEnumerable<Settlement> settlements, int maxItems, string operation = null)
         {
@@ -148,7 +148,7 @@ namespace Readpast
         /// by itself.
         /// </summary>
         /// <param name="leases">The leases.</param>
-        /// <returns>What came of each, in the same order.</returns>
+        /// <returns>The outcomes, in the same order.</returns>
         public Answers<Outcome> Renew(IEnumerable<Lease> leases)
         {
             Lease[] all = Array(leases, nameof(leases));

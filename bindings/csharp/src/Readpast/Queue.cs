@@ -113,7 +113,7 @@ namespace Readpast
 
         /// <summary>
         /// Installs readpast's own objects, or upgrades them, and the queue that <paramref name="spec"/> describes.
-        /// What is there already is left alone, so it can be called at every start. Needs the rights to create objects.
+        /// Objects that are there are left alone, so it can be called at every start. Needs the rights to create them.
         /// </summary>
         /// <param name="options">The connection and the schema.</param>
         /// <param name="spec">The queue's description itself, as JSON or TOML; null for no queue.</param>

@@ -188,7 +188,8 @@ namespace Readpast
         /// Stops it, and gives back at once what handlers have not ended, without spending an attempt: for a program
         /// that ends and waits for its handlers no longer, as a host does when its ShutdownTimeout is over. <see
         /// cref="Run"/> returns although handlers go on; what they return is refused. An ordinary end of the process
-        /// (<see cref="AppDomain.ProcessExit"/>) does it by itself. From any thread; returns at once.
+        /// (<see cref="AppDomain.ProcessExit"/>) does it by itself; SIGTERM alone is none since .NET 10, unless a host
+        /// or the program handles it. From any thread; returns at once.
         /// </summary>
         public void Abandon()
         {

@@ -2,6 +2,8 @@
 using System;
 using System.Collections.Concurrent;
 using System.Collections.Generic;
+using System.Data.Common;
+using System.Globalization;
 using System.Linq;
 using System.Text.Json.Serialization;
 using System.Threading;
@@ -85,11 +87,70 @@ public class HandlingTests
     }
 
     [Fact]
+    public async Task ATableOfTheUsersIsReadByItsOwnNames()
+    {
+        var seen = new Seen();
+        string name = Describe(
+            "kind text, amount numeric(9, 2), placed_at timestamptz", """
+            types = ["Sale", "Return"]
+            columns = [
+                { name = "amount", type = "decimal(9, 2)" }, { name = "placed_at", type = "timestamp" },
+            ]
+            table.lifecycle = { type = "kind" }
+            """);
+        var item = new NewItem(new Dictionary<string, object?>
+        {
+            { "amount", 12.50m }, { "placed_at", new DateTime(2026, 7, 1, 12, 0, 0, DateTimeKind.Utc) },
+        });
+        await Run(name, seen, worker => worker
+            .Handle<Sale, SaleHandler>(Json.Default.Sale)
+            .Handle<Resize, ResizeHandler>(Json.Default.Resize, type: "Return"),
+            typed: new[] { item.Typed("Sale") }, until: queue => queue.Stats().Completed == 1);
+        Assert.Equal(new[] { "sale 12.50 2026-07-01 12:00 Utc" }, seen.All);
+    }
+
+    [Fact]
+    public async Task ATableWithoutTypesHasItemsOfItsOnlyOne()
+    {
+        var seen = new Seen();
+        string name = Describe("file text", """
+            types = ["Resize"]
+            columns = [{ name = "file", type = "text" }]
+            """);
+        await Run(name, seen, worker => worker.Handle<Resize, ResizeHandler>(Json.Default.Resize),
+            typed: new[] { TestQueue.With("file", "x.png") }, until: queue => queue.Stats().Completed == 1);
+        Assert.Equal(new[] { "resize x.png" }, seen.All);
+    }
+
+    [Fact]
     public void ATypeHasOneHandler()
     {
         ReadpastWorkerBuilder worker = new ServiceCollection().AddReadpastWorker("Mail")
             .Handle<SendMail, MailHandler>(Json.Default.SendMail);
         Assert.Throws<ArgumentException>(() => worker.Handle<SendMail, MailHandler>(Json.Default.SendMail));
+    }
+
+    /// <summary>Makes a table as users have one, and describes it as a queue, whose name it returns.</summary>
+    private static string Describe(string columns, string description)
+    {
+        Assert.SkipWhen(OwnConnection.IsSqlServer, "the table is made for PostgreSQL");
+        TestQueue.Install();
+        string name = "Sale" + Guid.NewGuid().ToString("N").Substring(0, 8), table = "their_" + name.ToLowerInvariant();
+        using DbConnection connection = OwnConnection.Open();
+        using DbCommand create = connection.CreateCommand();
+        create.CommandText = "CREATE TABLE readpast_csharp." + table +
+            " (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state text, " + columns + ")";
+        create.ExecuteNonQuery();
+        Queue.Install(TestQueue.Options, $$"""
+            queue = "{{name}}"
+            {{description}}
+            table.name = "{{table}}"
+            table.schema = "readpast_csharp"
+            table.key = ["id"]
+            table.status.column = "state"
+            table.status.values = { Pending = "new", Processing = "busy", Completed = "done", Failed = "bad" }
+            """);
+        return name;
     }
 
     private static string Install(string types, string more = "")
@@ -137,6 +198,17 @@ public class HandlingTests
         }
     }
 
+    private sealed class SaleHandler(Seen seen) : IHandler<Sale>
+    {
+        public Task<Settlement?> HandleAsync(Sale work, Item item, CancellationToken cancellation)
+        {
+            string at = work.Placed_At.ToString("yyyy-MM-dd HH:mm", CultureInfo.InvariantCulture);
+            seen.All.Enqueue(
+                FormattableString.Invariant($"sale {work.Amount} {at} {work.Placed_At.Kind}"));
+            return Task.FromResult<Settlement?>(null);
+        }
+    }
+
     private abstract class Around(Seen seen, string name) : IItemMiddleware
     {
         public async Task<Settlement?> InvokeAsync(Item item, ItemDelegate next, CancellationToken cancellation)
@@ -171,9 +243,13 @@ public sealed record SendMail(string To, int Copies);
 /// <summary>Work whose properties are columns.</summary>
 public sealed record Resize(string File);
 
+/// <summary>Work whose properties are the columns of a table of the user's.</summary>
+public sealed record Sale(decimal Amount, DateTime Placed_At, DateTimeOffset? Unknown);
+
 /// <summary>How they are read and written.</summary>
 [JsonSerializable(typeof(SendMail))]
 [JsonSerializable(typeof(Resize))]
+[JsonSerializable(typeof(Sale))]
 internal sealed partial class Json : JsonSerializerContext
 {
 }

@@ -129,13 +129,28 @@ public class ObservingTests
     }
 
     [Fact]
+    public async Task TheEndOfAWorkerIsLoggedUnderItsNumber()
+    {
+        TestQueue.Install();
+        var log = new Provider();
+        using IHost host = TestHost.Build(services => services
+            .AddSingleton<ILoggerProvider>(log).AddReadpastWorker<Doing>("Nonesuch"));
+        await host.StartAsync();
+        await host.WaitForShutdownAsync();
+        Assert.Contains((3, "CannotOpen"), log.Seen);
+        Assert.Contains((4, "WorkerEnded"), log.Seen);
+    }
+
+    [Fact]
     public async Task AQueueIsUnwellWhenNobodyWorksAndWhenItLags()
     {
         string name = TestQueue.Install();
         using IHost host = TestHost.Build(services => services.AddReadpastQueue(name).AddHealthChecks()
             .AddReadpast(name)
             .AddReadpast(name, o => o.NobodyWorks = o.MaxLag = TimeSpan.FromTicks(1), "strict")
-            .AddReadpast(name, o => o.MaxLag = TimeSpan.FromTicks(1), "lag"));
+            .AddReadpast(name, null, "lag").Services
+            // Options of the host's, as any others are.
+            .PostConfigure<ReadpastHealthOptions>("lag", o => o.MaxLag = TimeSpan.FromTicks(1)));
         var health = host.Services.GetRequiredService<HealthCheckService>();
         Assert.Equal(HealthStatus.Unhealthy, (await health.CheckHealthAsync()).Status);
         HostedQueue queue = TestHost.QueueOf(host, name);

@@ -134,7 +134,7 @@ public class WorkerServiceTests
         await host.StopAsync();
     }
 
-    private static string Away()
+    internal static string Away()
     {
         return OwnConnection.IsSqlServer
             ? "Driver={ODBC Driver 18 for SQL Server};Server=127.0.0.1,1;Uid=x;Pwd=x;Encrypt=no"

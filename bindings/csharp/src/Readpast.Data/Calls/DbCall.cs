@@ -21,6 +21,17 @@ namespace Readpast
             : this(connection, queue, isAsync, cancellation)
         {
             this.transaction = transaction ?? throw new ArgumentNullException(nameof(transaction));
+            DbConnection? its = ConnectionOf(transaction);
+            if (its == null)
+            {
+                throw new ArgumentException("the transaction has ended; begin another", nameof(transaction));
+            }
+            // Npgsql would make the call outside of it. A connection that wraps another may come with the inner one's.
+            if (its != connection && its.GetType() == connection.GetType())
+            {
+                throw new ArgumentException(
+                    "the transaction is one of another connection; begin it on this one", nameof(transaction));
+            }
         }
 
         internal DbCall(DbConnection connection, QueueName queue, bool isAsync, CancellationToken cancellation)
@@ -40,6 +51,19 @@ namespace Readpast
         internal string Place
         {
             get { return connection.DataSource + "\n" + connection.Database + "\n" + Queue.Schema; }
+        }
+
+        /// <summary>Null when it has ended, for which drivers have exceptions too.</summary>
+        private static DbConnection? ConnectionOf(DbTransaction transaction)
+        {
+            try
+            {
+                return transaction.Connection;
+            }
+            catch (InvalidOperationException)
+            {
+                return null;
+            }
         }
 
         /// <summary>Calls a procedure of SQL Server by its name.</summary>
@@ -83,6 +107,8 @@ namespace Readpast
             }
             catch (DbException exception) when (DbErrors.IsRefusal(exception, IsPostgres))
             {
+                // Its description may have changed since it was read.
+                QueueDescription.Forget(Place);
                 throw DbErrors.Of(exception, Queue, IsPostgres);
             }
         }

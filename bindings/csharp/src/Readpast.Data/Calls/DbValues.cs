@@ -32,7 +32,7 @@ namespace Readpast
             }
             object value = row.GetValue(column);
             return value is DateTime time
-                ? time.ToString("yyyy-MM-ddTHH:mm:ss.fffffff", CultureInfo.InvariantCulture)
+                ? Utc(time).ToString("yyyy-MM-ddTHH:mm:ss.fffffff", CultureInfo.InvariantCulture)
                 : Convert.ToString(value, CultureInfo.InvariantCulture) ?? string.Empty;
         }
 
@@ -45,7 +45,15 @@ namespace Readpast
             }
             object value = row.GetValue(column);
             bool isTime = value is DateTime && row.GetDataTypeName(column) != "date";
-            return isTime ? DateTime.SpecifyKind((DateTime)value, DateTimeKind.Utc) : value;
+            return isTime ? Utc((DateTime)value) : value;
+        }
+
+        /// <summary>Npgsql gives local times where <c>Npgsql.EnableLegacyTimestampBehavior</c> is set.</summary>
+        private static DateTime Utc(DateTime time)
+        {
+            return time.Kind == DateTimeKind.Local
+                ? time.ToUniversalTime()
+                : DateTime.SpecifyKind(time, DateTimeKind.Utc);
         }
     }
 }

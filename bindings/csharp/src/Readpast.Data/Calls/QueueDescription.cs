@@ -12,8 +12,8 @@ using System.Text.Json;
 namespace Readpast
 {
     /// <summary>
-    /// The parts of a queue's description that calls need: read from the catalog, and again after a minute. .NET
-    /// Standard has no reader of JSON: there are none.
+    /// The parts of a queue's description that calls need: read from the catalog, and again after a minute or a
+    /// refusal. .NET Standard has no reader of JSON: there are none.
     /// </summary>
     internal sealed class QueueDescription
     {
@@ -65,6 +65,12 @@ namespace Readpast
                 Known[call.Place] = catalog = new Catalog(await Read(call).ConfigureAwait(false));
             }
             return catalog.Queues?.GetValueOrDefault(call.Queue.Name);
+        }
+
+        /// <summary>Has it read again by the next call.</summary>
+        internal static void Forget(string place)
+        {
+            Known.TryRemove(place, out _);
         }
 
         /// <summary>A caller with rights one by one may lack this one, and an error would end its work.</summary>
@@ -143,6 +149,10 @@ namespace Readpast
         internal static Task<QueueDescription?> Of(DbCall call)
         {
             return Task.FromResult<QueueDescription?>(null);
+        }
+
+        internal static void Forget(string place)
+        {
         }
 #endif
     }
