@@ -2,7 +2,7 @@
 
 use crate::global::Global;
 use crate::{
-    adopt, check, completions, discover, doctor, drop, enqueue, exit, install, list, operations, recover, render,
+    adopt, check, completions, discover, doctor, drop, edit, enqueue, exit, install, list, operations, recover, render,
     schedules, settings, show, stats, steer, stress, top, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
@@ -117,6 +117,7 @@ Examples:
   readpast purge Notification --older-than 30d --dry-run
   readpast purge Notification --state Failed --older-than 365d")]
     Purge(steer::Args),
+    Edit(edit::Args),
     Operations(operations::Args),
     Recover(recover::Args),
     Schedules(schedules::Args),

@@ -5,6 +5,7 @@ mod adopt;
 mod check;
 mod child_environment;
 mod cli;
+mod columns;
 mod completions;
 mod concerns;
 mod connection;
@@ -12,6 +13,7 @@ mod discover;
 mod doctor;
 mod drop;
 mod duration;
+mod edit;
 mod enqueue;
 mod exit;
 mod failure;
@@ -106,6 +108,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Resume(args) => steer::run(Verb::Resume, &global, &args, &out),
         Command::Redrive(args) => steer::run(Verb::Redrive, &global, &args, &out),
         Command::Purge(args) => steer::run(Verb::Purge, &global, &args, &out),
+        Command::Edit(args) => edit::run(&global, &args, &out),
         Command::Operations(args) => operations::run(&global, &args, &out),
         Command::Recover(args) => recover::run(&global, &args, &out),
         Command::Completions(args) => completions::run(Cli::command(), &args, &out),

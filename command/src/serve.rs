@@ -7,6 +7,7 @@ mod auth;
 mod chart;
 mod day;
 mod doctor;
+mod edit;
 mod encoding;
 mod environment;
 mod failed;

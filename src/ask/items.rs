@@ -108,7 +108,7 @@ pub(super) static WHY: Question = Question {
     },
 };
 
-fn whole_key(queue: &Queue, given: &Given<'_>) -> Result<String> {
+pub(super) fn whole_key(queue: &Queue, given: &Given<'_>) -> Result<String> {
     queue.whole_key(&given.needed_text("key")?)
 }
 

@@ -11,7 +11,8 @@ use crate::ident::QueueName;
 #[cfg(doc)]
 use crate::item::Answer;
 use crate::item::{
-    Filter, ItemRef, Minute, OperatorAction, OperatorVerb, Outcome, RegisteredWorker, Schedule, ScheduleChange, Watched,
+    Edit, Filter, ItemRef, Minute, OperatorAction, OperatorVerb, Outcome, RegisteredWorker, Schedule, ScheduleChange,
+    Watched,
 };
 use crate::metrics::CallKind;
 use std::sync::Arc;
@@ -122,6 +123,19 @@ impl Queue {
     /// Those of the call; [`ErrorKind::InvalidArgument`] for a purge, which has no outcome for each item.
     pub fn act(&self, verb: OperatorVerb, items: &[ItemRef<'_>]) -> Result<Vec<Outcome>> {
         self.0.act(verb, items, None, None)
+    }
+
+    /// Gives items that wait (Pending, Error, Paused) other values or another due time, in one commit; they stay in their state, and
+    /// no worker has them meanwhile. Each has its own outcome, in the same order: [`Answer::Conflict`] where it has another token by
+    /// now, [`Answer::IllegalTransition`] where it does not wait. It is recorded, with the names of the columns.
+    ///
+    /// `operation` is as for [`Queue::settle`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidItem`] for a value that its column does not take, or a column by which items are found, grouped or
+    /// recognized; [`ErrorKind::InvalidArgument`] for an edit of nothing; [`ErrorKind::OutcomeUnknown`] as for [`Queue::settle`].
+    pub fn edit(&self, items: &[ItemRef<'_>], edit: &Edit<'_>, operation: Option<&str>) -> Result<Vec<Outcome>> {
+        self.0.edit(items, edit, operation)
     }
 
     /// Begins an action on all items that match, and returns its number. Nothing is changed yet: [`run_action`](Self::run_action)

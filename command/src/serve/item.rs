@@ -4,7 +4,8 @@ use super::answer::Answer;
 use super::items::{error_text, outcome, text, verbs};
 use super::pages::Page;
 use super::request::Request;
-use super::{App, life};
+use super::right::Right;
+use super::{App, edit, life};
 use crate::printable::printable;
 use crate::roles;
 use crate::sampler::Sampler;
@@ -65,6 +66,7 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "payload_hidden": app.hides_payload,
         "columns": columns,
         "verbs": item.state().map(|state| verbs(app, request, &[state])).unwrap_or_default(),
+        "edits": app.may(request, Right::Operate) && edit::waits(&item),
         "outcome": outcome(app, request),
     });
     let items = format!("/queue/{}/items", super::encoding::encode(queue.name()));

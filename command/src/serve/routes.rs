@@ -2,7 +2,9 @@
 
 use super::answer::{Answer, JSON};
 use super::request::Request;
-use super::{App, act, doctor, failed, item, items, metrics, operations, overview, pages, queue, schedules, workers};
+use super::{
+    App, act, doctor, edit, failed, item, items, metrics, operations, overview, pages, queue, schedules, workers,
+};
 use crate::sampler::Sampler;
 use serde_json::json;
 
@@ -25,6 +27,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
         return match path.as_slice() {
             ["doctor"] => doctor::run(app, request),
             ["queue", name, "act"] => with(name, act::run),
+            ["queue", name, "edit"] => with(name, edit::run),
             ["queue", name, "operation"] => with(name, operations::cancel),
             ["queue", name, "schedule"] => with(name, schedules::act),
             _ => Answer::refusal(405, "This address takes no POST.").with("allow", "GET, HEAD"),
@@ -43,6 +46,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
         ["queue", name, "items"] => with(name, items::list),
         ["queue", name, "item"] => with(name, item::page),
         ["queue", name, "act"] => with(name, act::preview),
+        ["queue", name, "edit"] => with(name, edit::form),
         ["queue", name, "operation"] => with(name, operations::one),
         ["metrics"] => metrics::prometheus(app),
         ["health", "ready"] => metrics::ready(app),

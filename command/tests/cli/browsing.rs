@@ -29,6 +29,7 @@ fn each_page_is_there_as_json() {
     let key = json(&served, "/queue/Mail/items?q=state:failed")["items"][0]["key"].as_str().unwrap().to_owned();
     let item = format!("/queue/Mail/item?key={}", encoded(&key));
     let act = "/queue/Mail/act?verb=redrive";
+    let edit = format!("/queue/Mail/edit?key={}", encoded(&key));
     for (path, member) in [
         ("/", "attention"),
         ("/queues", "queues"),
@@ -41,6 +42,7 @@ fn each_page_is_there_as_json() {
         ("/queue/Mail/items", "items"),
         (item.as_str(), "life"),
         (act, "total"),
+        (edit.as_str(), "fields"),
         ("/nowhere", "error"),
     ] {
         let found = json(&served, path);
@@ -55,7 +57,7 @@ fn each_page_is_there_as_json() {
     let overview = json(&served, "/");
     assert_eq!((&overview["status"], &overview["totals"]["failed"]), (&"Attention".into(), &3.into()));
     assert!(
-        !served.get(&format!("{act}&format=json")).body.contains("secret"),
+        [act, &edit].iter().all(|path| !served.get(&format!("{path}&format=json")).body.contains("secret")),
         "what a form must bring stays out of it"
     );
 }

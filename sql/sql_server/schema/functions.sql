@@ -435,7 +435,8 @@ SELECT
     a.[Answer],
     CASE
         WHEN a.[Answer] <> 'OK' THEN @Is
-        WHEN @AttemptNum < @MaxAttempts OR @Legal = 'Completed' OR k.[IsStep] = 1 OR k.[IsRelease] = 1 THEN @Legal
+        /* A step keeps the claim, and the attempt is not over; an edit begins none. */
+        WHEN @AttemptNum < @MaxAttempts OR @Legal = 'Completed' OR @Legal = @Is OR k.[IsRelease] = 1 THEN @Legal
         ELSE 'Failed' /* its attempts are spent */
     END AS [Status],
     CASE WHEN @Is IS NULL THEN NULL WHEN a.[Answer] = 'OK' THEN @AttemptNum + k.[IsClaim] - k.[IsRelease] ELSE @AttemptNum END AS [AttemptNum],
@@ -454,16 +455,17 @@ FROM (
         /* The same item twice in one call: the first of them counts. */
         WHEN @Place > 1 THEN 'CONFLICT'
         WHEN @Legal IS NULL THEN 'ILLEGAL_TRANSITION'
-        /* Response, error and values do not go to an item that its status closes to workers. */
-        WHEN @HasData = 1 AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted') THEN 'ILLEGAL_TRANSITION'
+        /* Response, error and values do not go to an item that its status closes to workers, but for an edit. */
+        WHEN
+            @HasData = 1 AND @Legal <> @Is
+            AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
+            THEN 'ILLEGAL_TRANSITION'
         WHEN @IsDuplicate = 1 THEN 'DUPLICATE'
         ELSE 'OK'
     END AS [Answer]
 ) AS a
 CROSS APPLY (
     SELECT
-        /* A step keeps the claim, and the attempt is not over. */
-        CASE WHEN @Is = 'Processing' AND @Legal = 'Processing' THEN 1 ELSE 0 END AS [IsStep],
         /* An item given back unworked gets its attempt back too, so none is spent. */
         CASE WHEN @Is = 'Processing' AND @Legal = 'Pending' AND @Release = 1 THEN 1 ELSE 0 END AS [IsRelease],
         /* Processing from another state is a claim of this one item. */

@@ -2891,8 +2891,8 @@ REVOKE ALL ON FUNCTION "readpast"."claimed_job"(text, bigint) FROM public;
 
 /*
 Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
-items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status (left out for an edit: an item that waits stays as it is, but
+for its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as next_job_set_trx returns them.
@@ -2989,7 +2989,7 @@ BEGIN
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, COALESCE(i.status, v.item_status) AS asked, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
@@ -2997,15 +2997,18 @@ BEGIN
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
-                /* The legal changes are read once for all items. */
+                /* The legal changes are read once for all items. An item that waits stays as it is where none is asked for: an edit. */
                 WHEN
-                    (v.item_status || ' ' || i.status = ANY (ARRAY(
-                        SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
-                    ))) IS NOT TRUE
+                    CASE
+                        WHEN i.status IS NULL THEN v.item_status IN ('Pending', 'Error', 'Paused')
+                        ELSE v.item_status || ' ' || i.status = ANY (ARRAY(
+                            SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
+                        ))
+                    END IS NOT TRUE
                     THEN 'ILLEGAL_TRANSITION'
-                /* Response, error and values do not go to an item that its status closes to workers. */
+                /* Response, error and values do not go to an item that its status closes to workers, but for an edit. */
                 WHEN
-                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    i.status IS NOT NULL AND (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
                 ELSE 'OK'
@@ -3029,7 +3032,7 @@ BEGIN
                 WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
                 /* An item given back unworked gets its attempt back too, so none is spent. */
                 WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
-                ELSE j.status
+                ELSE j.asked
             END AS becomes
         FROM judged AS j
         /* So that each gets one answer. */
@@ -3050,7 +3053,9 @@ BEGIN
             COALESCE(
                 r.due_at,
                 CASE
-                    WHEN r.becomes = 'Error' THEN now_ + "readpast"."queue_backoff_fn"(r.item_attempt, 5000, 200, 3600000, 50)
+                    WHEN r.becomes = 'Error' AND r.item_status <> 'Error' THEN now_ + "readpast"."queue_backoff_fn"(
+                        r.item_attempt, 5000, 200, 3600000, 50
+                    )
                 END,
                 r.item_due_at
             ) AS due_at,
@@ -3142,7 +3147,7 @@ BEGIN
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, COALESCE(i.status, v.item_status) AS asked, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
@@ -3150,15 +3155,18 @@ BEGIN
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
-                /* The legal changes are read once for all items. */
+                /* The legal changes are read once for all items. An item that waits stays as it is where none is asked for: an edit. */
                 WHEN
-                    (v.item_status || ' ' || i.status = ANY (ARRAY(
-                        SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
-                    ))) IS NOT TRUE
+                    CASE
+                        WHEN i.status IS NULL THEN v.item_status IN ('Pending', 'Error', 'Paused')
+                        ELSE v.item_status || ' ' || i.status = ANY (ARRAY(
+                            SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
+                        ))
+                    END IS NOT TRUE
                     THEN 'ILLEGAL_TRANSITION'
-                /* Response, error and values do not go to an item that its status closes to workers. */
+                /* Response, error and values do not go to an item that its status closes to workers, but for an edit. */
                 WHEN
-                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    i.status IS NOT NULL AND (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
                 ELSE 'OK'
@@ -3182,7 +3190,7 @@ BEGIN
                 WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
                 /* An item given back unworked gets its attempt back too, so none is spent. */
                 WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
-                ELSE j.status
+                ELSE j.asked
             END AS becomes
         FROM judged AS j
         /* So that each gets one answer. */
@@ -3203,7 +3211,9 @@ BEGIN
             COALESCE(
                 r.due_at,
                 CASE
-                    WHEN r.becomes = 'Error' THEN now_ + "readpast"."queue_backoff_fn"(r.item_attempt, 5000, 200, 3600000, 50)
+                    WHEN r.becomes = 'Error' AND r.item_status <> 'Error' THEN now_ + "readpast"."queue_backoff_fn"(
+                        r.item_attempt, 5000, 200, 3600000, 50
+                    )
                 END,
                 r.item_due_at
             ) AS due_at,

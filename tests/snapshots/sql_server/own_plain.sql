@@ -812,7 +812,8 @@ SELECT
     a.[Answer],
     CASE
         WHEN a.[Answer] <> 'OK' THEN @Is
-        WHEN @AttemptNum < @MaxAttempts OR @Legal = 'Completed' OR k.[IsStep] = 1 OR k.[IsRelease] = 1 THEN @Legal
+        /* A step keeps the claim, and the attempt is not over; an edit begins none. */
+        WHEN @AttemptNum < @MaxAttempts OR @Legal = 'Completed' OR @Legal = @Is OR k.[IsRelease] = 1 THEN @Legal
         ELSE 'Failed' /* its attempts are spent */
     END AS [Status],
     CASE WHEN @Is IS NULL THEN NULL WHEN a.[Answer] = 'OK' THEN @AttemptNum + k.[IsClaim] - k.[IsRelease] ELSE @AttemptNum END AS [AttemptNum],
@@ -831,16 +832,16 @@ FROM (
         /* The same item twice in one call: the first of them counts. */
         WHEN @Place > 1 THEN 'CONFLICT'
         WHEN @Legal IS NULL THEN 'ILLEGAL_TRANSITION'
-        /* Response, error and values do not go to an item that its status closes to workers. */
-        WHEN @HasData = 1 AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted') THEN 'ILLEGAL_TRANSITION'
+        /* Response, error and values do not go to an item that its status closes to workers, but for an edit. */
+        WHEN
+            @HasData = 1 AND @Legal <> @Is AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
+            THEN 'ILLEGAL_TRANSITION'
         WHEN @IsDuplicate = 1 THEN 'DUPLICATE'
         ELSE 'OK'
     END AS [Answer]
 ) AS a
 CROSS APPLY (
     SELECT
-        /* A step keeps the claim, and the attempt is not over. */
-        CASE WHEN @Is = 'Processing' AND @Legal = 'Processing' THEN 1 ELSE 0 END AS [IsStep],
         /* An item given back unworked gets its attempt back too, so none is spent. */
         CASE WHEN @Is = 'Processing' AND @Legal = 'Pending' AND @Release = 1 THEN 1 ELSE 0 END AS [IsRelease],
         /* Processing from another state is a claim of this one item. */
@@ -2706,7 +2707,8 @@ BEGIN
     LEFT JOIN [readpast].[QueueTransition] AS t ON t.[FromStatus] = q.[Status] AND t.[ToStatus] = i.[Status]
     CROSS APPLY [readpast].[QueueJudge_fn](
         @_Now, @Worker, @_MaxAttempts, q.[Status], q.[AttemptNum], q.[UpdatedAt], q.[LeaseOwner], i.[Token], i.[Attempt], i.[Place],
-        t.[ToStatus], CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1 ELSE 0 END, i.[Release], 0
+        CASE WHEN i.[Status] IS NULL AND q.[Status] IN ('Pending', 'Error', 'Paused') THEN q.[Status] ELSE t.[ToStatus] END,
+        CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1 ELSE 0 END, i.[Release], 0
     ) AS j
     /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
     OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
@@ -2802,8 +2804,8 @@ GO
 Settle many items inside the caller's transaction and, with @Max above 0, claim the next ones there: done when it
 commits, undone with its other work when it does not. A refusal is an answer, and leaves the transaction as it is;
 an error ends it (XACT_ABORT).
-@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status (left out for an edit: an item that waits stays as it is, but for
+its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then, in a second
@@ -2837,8 +2839,8 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
-@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status (left out for an edit: an item that waits stays as it is, but for
+its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then, in a second
