@@ -35,7 +35,7 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
     if args.filter.is_open() && !args.all {
         return Err(usage(
             "no items are named; give --key, --status, --type, --before, --after, --older-than, \
-             --longer-than or --error, or --all",
+             --longer-than, --error or --where, or --all",
         ));
     }
     let queue = filter::open(global, &args.queue)?;

@@ -48,7 +48,7 @@ fn answers_have_the_members_of_the_page(given: &Given) {
         ("types", json!({})),
         ("errors", json!({})),
         ("workers", json!({})),
-        ("find", json!({"filter": {}, "max": 5, "after": null})),
+        ("find", json!({"filter": {"columns": {}}, "max": 5, "after": null})),
         ("show", json!({"key": end.key})),
         ("why", json!({"key": keys[0]})),
         ("edit", json!({"key": keys[0], "set": {"Payload": "other"}, "due": "2026-11-21T08:30:00Z"})),

@@ -10,7 +10,7 @@ use super::items::{error_text, explained, line};
 use super::pages::Page;
 use super::request::Request;
 use super::right::Right;
-use super::search::{Fields, fields, filter, query, with_keys};
+use super::search::{Fields, checked, fields, filter, query};
 use crate::output::note;
 use crate::sampler::Sampler;
 use perform::{Ended, Shown, perform};
@@ -70,7 +70,7 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Err(answer) => return answer,
     };
     let queue = &sampler.queue;
-    let mut fields = match fields(request).and_then(|fields| with_keys(queue, fields)) {
+    let mut fields = match fields(request).and_then(|fields| checked(app, queue, fields)) {
         Ok(fields) => fields,
         Err(why) => return app.pages.problem(app, request, 400, "Nothing can be changed", &why),
     };
@@ -151,8 +151,9 @@ pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     if let Some(refusal) = unconfirmed(app, queue, request) {
         return refusal;
     }
-    let asked =
-        fields(request).and_then(|fields| with_keys(queue, fields)).and_then(|fields| Ok((filter(&fields)?, fields)));
+    let asked = fields(request)
+        .and_then(|fields| checked(app, queue, fields))
+        .and_then(|fields| Ok((filter(&fields)?, fields)));
     let (filter, fields) = match asked {
         Ok(asked) => asked,
         Err(why) => return app.pages.problem(app, request, 400, "Nothing was done", &why),

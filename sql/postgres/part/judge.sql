@@ -38,12 +38,9 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
                 /* The legal changes are read once for all items. An item that waits stays as it is where none is asked for: an edit. */
                 WHEN
-                    CASE
-                        WHEN i.status IS NULL THEN v.item_status IN ('Pending', 'Error', 'Paused')
-                        ELSE v.item_status || ' ' || i.status = ANY (ARRAY(
-                            SELECT t.from_status || ' ' || t.to_status FROM {{ object("queue_transition") }} AS t
-                        ))
-                    END IS NOT TRUE
+                    ((i.status IS NULL AND v.item_status IN ('Pending', 'Error', 'Paused')) OR v.item_status || ' ' || i.status = ANY (ARRAY(
+                        SELECT t.from_status || ' ' || t.to_status FROM {{ object("queue_transition") }} AS t
+                    ))) IS NOT TRUE
                     THEN 'ILLEGAL_TRANSITION'
 {%- if steps %}
                 /* A step that the queue has not. */

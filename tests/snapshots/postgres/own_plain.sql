@@ -92,18 +92,18 @@ BEGIN
     "next_job_set_trx", "next_job_trx", "next_job_utx", "purge_job_trx", "queue_action",
     "queue_action_ended_at", "queue_action_note", "queue_action_step", "queue_backoff_fn", "queue_begin_at_fn",
     "queue_begun", "queue_catalog", "queue_clear", "queue_died_fn", "queue_due",
-    "queue_figures", "queue_filter", "queue_finite_fn", "queue_fits_fn", "queue_head_fn",
-    "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn",
-    "queue_json_fn", "queue_kept_fn", "queue_key_fn", "queue_look", "queue_minute",
-    "queue_minute_keep", "queue_ms_fn", "queue_must", "queue_named_fn", "queue_note_refusal",
-    "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_recovery", "queue_recovery_turn",
-    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_ring", "queue_schedule",
-    "queue_schema_version", "queue_sets_fn", "queue_sleep", "queue_sleeper", "queue_spec",
-    "queue_state", "queue_status", "queue_take_turn", "queue_taken_fn", "queue_terms",
-    "queue_text_fn", "queue_time_fn", "queue_times_fn", "queue_transition", "queue_turn",
-    "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_watched", "queue_worker",
-    "queue_worker_seen", "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job",
-    "watch_job", "worker_job_v"]'::json) AS n (name)
+    "queue_figures", "queue_filter", "queue_finite_fn", "queue_fits_fn", "queue_has_fn",
+    "queue_head_fn", "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
+    "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn", "queue_key_fn", "queue_look",
+    "queue_member_fn", "queue_minute", "queue_minute_keep", "queue_ms_fn", "queue_must",
+    "queue_named_fn", "queue_note_refusal", "queue_operation", "queue_operation_at", "queue_own_type_v",
+    "queue_recovery", "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention",
+    "queue_ring", "queue_schedule", "queue_schema_version", "queue_sets_fn", "queue_sleep",
+    "queue_sleeper", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
+    "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
+    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
+    "queue_wanted", "queue_watched", "queue_worker", "queue_worker_seen", "recover_job_trx",
+    "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -777,18 +777,20 @@ BEGIN
                 EXISTS (
                     SELECT 1 FROM json_each(filter_) AS m (name, value)
                     WHERE
-                        m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
+                        m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms', 'columns', 'members')
                         OR json_typeof(m.value) NOT IN (
                             'null',
                             CASE
-                                WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
+                                WHEN m.name IN ('keys', 'status', 'types', 'members') THEN 'array'
+                                WHEN m.name = 'columns' THEN 'object'
                                 WHEN m.name = 'longer_ms' THEN 'number'
                                 ELSE 'string'
                             END
                         )
                 )
                 OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
-                THEN 'filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
+                THEN 'filter_ takes keys, status, types, members (arrays), before, after, error (text), longer_ms (a number), '
+                    'columns (an object), once'
             WHEN filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN 'longer_ms is a whole number of milliseconds'
         END;
     END IF;
@@ -838,6 +840,79 @@ AS $$
         AND (before IS NULL OR changed < before) AND (since IS NULL OR changed >= since)
         AND (longer IS NULL OR CASE status WHEN 'Processing' THEN "readpast"."queue_ms_fn"(started, at) ELSE duration END > longer)
         AND (part IS NULL OR STRPOS(error, part) > 0);
+$$;
+
+/*
+The values that a filter looks for, as a row of this type has them: `is` are columns, `members` are members of the JSON in a column, by
+their path. NULL looks for nothing. `names` are the columns that can be searched, and what the row calls them. A condition with a slip in it
+is refused in the words of `called_`. Called by the functions of a queue.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_wanted"(called_ text, filter_ json, names json, item anyelement) RETURNS jsonb
+LANGUAGE plpgsql STABLE SECURITY INVOKER
+AS $$
+DECLARE
+    columns_ CONSTANT json := CASE json_typeof(filter_ -> 'columns') WHEN 'object' THEN filter_ -> 'columns' ELSE '{}' END;
+    members_ CONSTANT json := CASE json_typeof(filter_ -> 'members') WHEN 'array' THEN filter_ -> 'members' ELSE '[]' END;
+BEGIN
+    IF json_typeof(filter_ -> 'columns') IS NULL AND json_typeof(filter_ -> 'members') IS NULL THEN RETURN NULL;
+    END IF;
+    IF
+        EXISTS (
+            SELECT 1 FROM json_each(columns_) AS c (name, value)
+            WHERE names -> c.name IS NULL OR json_typeof(c.value) NOT IN ('string', 'number', 'boolean')
+        )
+        OR EXISTS (
+            SELECT 1 FROM json_to_recordset(members_) AS m ("column" text, path text, value text)
+            WHERE names -> m."column" IS NULL OR m.path IS NULL OR m.value IS NULL
+        )
+    THEN
+        RAISE EXCEPTION '%: columns and members name columns that can be searched, each with a value', called_
+        USING ERRCODE = 'RP021';
+    END IF;
+    item := json_populate_record(item, (SELECT json_object_agg(names ->> c.name, c.value) FROM json_each(columns_) AS c (name, value)));
+    RETURN jsonb_build_object(
+        'is', COALESCE((
+            SELECT jsonb_object_agg(i.name, i.value)
+            FROM jsonb_each(to_jsonb(item)) AS i (name, value)
+            WHERE i.name IN (SELECT names ->> c.name FROM json_object_keys(columns_) AS c (name))
+        ), '{}'),
+        'members', COALESCE((
+            SELECT jsonb_agg(jsonb_build_object('column', names ->> m."column", 'path', 'strict ' || m.path, 'value', m.value))
+            FROM json_to_recordset(members_) AS m ("column" text, path text, value text)
+        ), '[]')
+    );
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_wanted"(text, json, json, anyelement) FROM public;
+
+/* A text, a number or a truth in a document, as it is written; NULL where there is none, and where the text is no JSON. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_member_fn"(document jsonb, path text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+BEGIN
+    IF jsonb_typeof(document) = 'string' THEN
+        document := (document #>> '{}')::jsonb;
+    END IF;
+    document := jsonb_path_query_first(document, path::jsonpath, silent => TRUE);
+    RETURN CASE WHEN jsonb_typeof(document) IN ('string', 'number', 'boolean') THEN document #>> '{}' END;
+EXCEPTION
+    WHEN data_exception OR program_limit_exceeded THEN
+        RETURN NULL;
+END;
+$$;
+
+/* Whether an item, as a row of its table, has the values that queue_wanted returns: each is compared in the type of its column. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_has_fn"(wanted jsonb, item jsonb) RETURNS boolean
+LANGUAGE sql STABLE
+AS $$
+    SELECT
+        item @> (wanted -> 'is')
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jsonb_to_recordset(wanted -> 'members') AS m ("column" text, path text, value text)
+            WHERE "readpast"."queue_member_fn"(item -> m."column", m.path) IS DISTINCT FROM m.value
+        );
 $$;
 
 /*
@@ -2999,12 +3074,9 @@ BEGIN
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
                 /* The legal changes are read once for all items. An item that waits stays as it is where none is asked for: an edit. */
                 WHEN
-                    CASE
-                        WHEN i.status IS NULL THEN v.item_status IN ('Pending', 'Error', 'Paused')
-                        ELSE v.item_status || ' ' || i.status = ANY (ARRAY(
-                            SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
-                        ))
-                    END IS NOT TRUE
+                    ((i.status IS NULL AND v.item_status IN ('Pending', 'Error', 'Paused')) OR v.item_status || ' ' || i.status = ANY (ARRAY(
+                        SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
+                    ))) IS NOT TRUE
                     THEN 'ILLEGAL_TRANSITION'
                 /* Response, error and values do not go to an item that its status closes to workers, but for an edit. */
                 WHEN
@@ -3157,12 +3229,9 @@ BEGIN
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
                 /* The legal changes are read once for all items. An item that waits stays as it is where none is asked for: an edit. */
                 WHEN
-                    CASE
-                        WHEN i.status IS NULL THEN v.item_status IN ('Pending', 'Error', 'Paused')
-                        ELSE v.item_status || ' ' || i.status = ANY (ARRAY(
-                            SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
-                        ))
-                    END IS NOT TRUE
+                    ((i.status IS NULL AND v.item_status IN ('Pending', 'Error', 'Paused')) OR v.item_status || ' ' || i.status = ANY (ARRAY(
+                        SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
+                    ))) IS NOT TRUE
                     THEN 'ILLEGAL_TRANSITION'
                 /* Response, error and values do not go to an item that its status closes to workers, but for an edit. */
                 WHEN
@@ -3659,7 +3728,8 @@ REVOKE ALL ON FUNCTION "readpast"."watch_job"(integer) FROM public;
 The items that fit filter_, in the order of their keys, after the key after_ on, at most max_ of them: a page, and the
 last key of it begins the next one. filter_ is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change that is known), error (a part of its text), longer_ms (its last
-attempt took more milliseconds; the one that it is in has done so till now). NULL is all items.
+attempt took more milliseconds; the one that it is in has done so till now), columns and members (values that it has, in a
+column or in its JSON: queue_wanted). NULL is all items.
 One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing and locks nothing. Without keys
 it reads the table in order until the page is full; with most_, no more than that many items. A last row with the answer
 MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
@@ -3682,6 +3752,7 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     f_ record;
+    wanted_ jsonb;
     keys_ timestamptz[];
     key_1_ timestamptz[];
     from_ record;
@@ -3691,6 +3762,18 @@ BEGIN
     SELECT f.*
     INTO f_
     FROM "readpast"."queue_filter"('find_job', filter_, max_) AS f;
+    wanted_ := "readpast"."queue_wanted"(
+        'find_job', filter_,
+        json_object(ARRAY[
+            'Customer',
+            'Customer',
+            'Rank',
+            'Rank',
+            'Reference',
+            'Reference'
+        ]),
+        NULL::"readpast"."job"
+    );
     IF f_.keys IS NOT NULL THEN
         keys_ := ARRAY(SELECT k.key::timestamptz FROM json_array_elements_text(f_.keys) AS k (key));
     END IF;
@@ -3734,6 +3817,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
         ) AS w;
@@ -3756,6 +3840,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
         ) AS w;
@@ -3778,6 +3863,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
         ) AS w;
@@ -3801,6 +3887,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
         ) AS w;
@@ -3818,6 +3905,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
     /* By expressions, so that the plan begins with the keys, and not with the table in this order. */
     ORDER BY COALESCE(q.enqueued_at, q.enqueued_at)
     LIMIT max_;
@@ -3970,12 +4058,25 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     f_ record;
+    wanted_ jsonb;
     keys_ timestamptz[];
     key_1_ timestamptz[];
 BEGIN
     SELECT f.*
     INTO f_
     FROM "readpast"."queue_filter"('purge_job_trx', filter_, max_) AS f;
+    wanted_ := "readpast"."queue_wanted"(
+        'purge_job_trx', filter_,
+        json_object(ARRAY[
+            'Customer',
+            'Customer',
+            'Rank',
+            'Rank',
+            'Reference',
+            'Reference'
+        ]),
+        NULL::"readpast"."job"
+    );
     IF f_.keys IS NOT NULL THEN
         keys_ := ARRAY(SELECT k.key::timestamptz FROM json_array_elements_text(f_.keys) AS k (key));
     END IF;
@@ -4002,6 +4103,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
             FOR UPDATE OF q SKIP LOCKED
@@ -4019,6 +4121,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
             FOR UPDATE OF q SKIP LOCKED
@@ -4036,6 +4139,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
             FOR UPDATE OF q SKIP LOCKED

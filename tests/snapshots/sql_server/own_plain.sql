@@ -74,19 +74,19 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job_trx", "Add_Job_utx", "AppSettings",
 "Claimed_Job", "Due_Job", "Find_Job", "Job", "JobType",
-"Job_Add", "Job_Answered", "Job_Claim", "Job_Recover", "Job_Seq",
-"Job_Setting_V", "Job_Settle", "Modify_Job_Set_trx", "Modify_Job_Set_utx", "Modify_Job_trx",
-"Modify_Job_utx", "Next_Job_Apart_trx", "Next_Job_Set_trx", "Next_Job_Set_utx", "Next_Job_trx",
-"Next_Job_utx", "Purge_Job_trx", "QueueAction", "QueueActionNote", "QueueActionStep",
-"QueueBackoff_fn", "QueueCatalog", "QueueDue", "QueueFilterTake", "QueueFits_fn",
-"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
-"QueueJudge_fn", "QueueMinute", "QueueMinuteKeep", "QueueNamed_fn", "QueueNoteRefusal",
-"QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V", "QueueRecovery",
-"QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchedule",
-"QueueSchemaVersion", "QueueSpec", "QueueStatus", "QueueTake", "QueueTransition",
-"QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker",
-"QueueWorkerSeen", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
-"Watch_Job", "Worker_Job_V"]';
+"Job_Add", "Job_Answered", "Job_Claim", "Job_Has_fn", "Job_Recover",
+"Job_Seq", "Job_Setting_V", "Job_Settle", "Modify_Job_Set_trx", "Modify_Job_Set_utx",
+"Modify_Job_trx", "Modify_Job_utx", "Next_Job_Apart_trx", "Next_Job_Set_trx", "Next_Job_Set_utx",
+"Next_Job_trx", "Next_Job_utx", "Purge_Job_trx", "QueueAction", "QueueActionNote",
+"QueueActionStep", "QueueBackoff_fn", "QueueCatalog", "QueueDue", "QueueFilterTake",
+"QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
+"QueueIsRefusal_fn", "QueueJudge_fn", "QueueMinute", "QueueMinuteKeep", "QueueNamed_fn",
+"QueueNoteRefusal", "QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
+"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention",
+"QueueSchedule", "QueueSchemaVersion", "QueueSpec", "QueueStatus", "QueueTake",
+"QueueTransition", "QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn",
+"QueueWorker", "QueueWorkerSeen", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx",
+"Stats_Job", "Watch_Job", "Worker_Job_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
 DECLARE @Remedy nvarchar(400), @Message nvarchar(2048);
 /*
@@ -852,7 +852,8 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 Reads the members of a filter, and throws what is wrong in the words of @Called. A condition with a slip in it must not be passed
-over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array.
+over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array, 5 an object.
+Columns and members are the queue's own, and looked at by its procedures.
 Called by Find_ and Purge_. Returns each member, NULL where it is left out; the states under the names that there are.
 Table access order: QueueStatus.
 */
@@ -865,23 +866,31 @@ BEGIN
     DECLARE @_Wrong nvarchar(2048);
 
     IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
-        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+        SET @_Wrong = N'@Filter takes keys, status, types, members (arrays), before, after, error (text), longer_ms (a number), columns (an object), once';
     /* A step of its own, since the parts of one condition are evaluated in any order. */
     ELSE IF
         EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
             WHERE
-                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
+                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms', N'columns', N'members')
                 /* A comparison takes no notice of blanks at the end, and JSON_VALUE does. */
                 OR j.[key] LIKE N'% '
                 OR j.[type] NOT IN (
-                    0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 WHEN j.[key] = N'longer_ms' THEN 2 ELSE 1 END
+                    0, CASE j.[key]
+                        WHEN N'keys' THEN 4
+                        WHEN N'status' THEN 4
+                        WHEN N'types' THEN 4
+                        WHEN N'members' THEN 4
+                        WHEN N'columns' THEN 5
+                        WHEN N'longer_ms' THEN 2
+                        ELSE 1
+                    END
                 )
                 /* A member that JSON_VALUE would not take out: NULL. */
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+        SET @_Wrong = N'@Filter takes keys, status, types, members (arrays), before, after, error (text), longer_ms (a number), columns (an object), once';
     ELSE
     BEGIN
         SET @Statuses = JSON_QUERY(@Filter, '$.status');
@@ -3426,10 +3435,60 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
+A row where an item has the values that a filter looks for. @Columns is an object of columns, each compared in its type; @Members an array
+of members of the JSON that a column holds (column, path, value), compared as they are written: text that is no JSON does not fit.
+NULL looks for nothing. The values behind are the item's. Called by Find_Job and Purge_Job_trx. Nobody is granted it.
+*/
+CREATE OR ALTER FUNCTION [readpast].[Job_Has_fn] (
+    @Columns nvarchar(max), @Members nvarchar(max), @Value1 nvarchar(max), @Value2 int, @Value3 uniqueidentifier
+)
+RETURNS TABLE
+AS
+RETURN
+SELECT 1 AS [Has]
+WHERE
+    (
+        @Columns IS NULL
+        OR EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Columns) WITH (
+                [Value1] nvarchar(max) '$."Customer"', [Value2] int '$."Rank"', [Value3] uniqueidentifier '$."Reference"'
+            ) AS w
+            WHERE
+                (w.[Value1] IS NULL OR @Value1 + N'.' = w.[Value1] + N'.' COLLATE Latin1_General_BIN2)
+                AND (w.[Value2] IS NULL OR @Value2 = w.[Value2]) AND (w.[Value3] IS NULL OR @Value3 = w.[Value3])
+        )
+    )
+    AND NOT EXISTS (
+        SELECT 1
+        FROM OPENJSON(@Members) WITH (
+            [Column] nvarchar(4000) '$.column', [Path] nvarchar(4000) '$.path', [Value] nvarchar(4000) '$.value'
+        ) AS m
+        CROSS APPLY (
+            SELECT
+                CASE m.[Column] COLLATE Latin1_General_BIN2
+                    WHEN N'Customer' THEN @Value1
+                END AS [Text]
+        ) AS d
+        WHERE
+            CASE
+                /* A CASE within another: nothing is taken out of what is no JSON. */
+                WHEN ISJSON(d.[Text]) = 1
+                    THEN CASE
+                        WHEN JSON_VALUE(d.[Text], m.[Path]) + N'.' = m.[Value] + N'.' COLLATE Latin1_General_BIN2 THEN 1
+                        ELSE 0
+                    END
+                ELSE 0
+            END = 0
+    );
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
 The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and the
 last key of it begins the next one. @Filter is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change), error (a part of its text), longer_ms (its last attempt took
-more milliseconds; the one that it is in has done so till now). NULL is all items.
+more milliseconds; the one that it is in has done so till now), columns and members (values that it has: Job_Has_fn). NULL is all items.
 One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one
 by one. Without keys it reads the table in order until the page is full; with @Most, no more than that many items. A second result
 with the answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
@@ -3445,11 +3504,30 @@ BEGIN
     DECLARE @_Look varchar(10), @_Begin1 datetime2(7), @_End1 datetime2(7);
     DECLARE @_Page TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
-    DECLARE @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Longer bigint, @_Error nvarchar(4000), @_Columns nvarchar(max), @_Members nvarchar(max);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
         N'Find_Job', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
+    SET @_Columns = JSON_QUERY(@Filter, '$.columns');
+    SET @_Members = JSON_QUERY(@Filter, '$.members');
+    IF
+        EXISTS (
+            SELECT 1 FROM OPENJSON(@_Columns) AS j
+            WHERE
+                j.[type] = 0
+                OR j.[key] COLLATE Latin1_General_BIN2 NOT IN (N'Customer', N'Rank', N'Reference')
+        )
+        OR EXISTS (
+            SELECT 1
+            FROM OPENJSON(@_Members) WITH (
+                [Column] nvarchar(max) '$.column', [Path] nvarchar(4000) '$.path', [Value] nvarchar(4000) '$.value'
+            ) AS m
+            WHERE
+                m.[Path] IS NULL OR m.[Value] IS NULL OR m.[Column] IS NULL
+                OR m.[Column] COLLATE Latin1_General_BIN2 NOT IN (N'Customer')
+        )
+        THROW 50021, N'Find_Job: columns and members name columns that can be searched, each with a value.', 1;
     INSERT INTO @_Given ([Ordinal], [Key1])
     SELECT CAST(r.[key] AS int),
         TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
@@ -3531,6 +3609,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
             AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -3543,6 +3622,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
             AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
@@ -3556,6 +3636,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
             AND q.[Status] IN ('Processing') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -3568,6 +3649,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
             AND q.[Status] IN ('Pending', 'Error') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -3580,6 +3662,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
             AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
         ORDER BY q.[EnqueuedAt]
@@ -3601,6 +3684,7 @@ BEGIN
         @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt], q.[Duration],
         q.[Error]
     ) AS fit
+    CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
     WHERE fit.[Fits] = 1
     ORDER BY q.[EnqueuedAt]
     OPTION (LOOP JOIN, FORCE ORDER);
@@ -3757,11 +3841,30 @@ BEGIN
     DECLARE @_Found TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Locked TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
-    DECLARE @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Longer bigint, @_Error nvarchar(4000), @_Columns nvarchar(max), @_Members nvarchar(max);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
         N'Purge_Job_trx', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
+    SET @_Columns = JSON_QUERY(@Filter, '$.columns');
+    SET @_Members = JSON_QUERY(@Filter, '$.members');
+    IF
+        EXISTS (
+            SELECT 1 FROM OPENJSON(@_Columns) AS j
+            WHERE
+                j.[type] = 0
+                OR j.[key] COLLATE Latin1_General_BIN2 NOT IN (N'Customer', N'Rank', N'Reference')
+        )
+        OR EXISTS (
+            SELECT 1
+            FROM OPENJSON(@_Members) WITH (
+                [Column] nvarchar(max) '$.column', [Path] nvarchar(4000) '$.path', [Value] nvarchar(4000) '$.value'
+            ) AS m
+            WHERE
+                m.[Path] IS NULL OR m.[Value] IS NULL OR m.[Column] IS NULL
+                OR m.[Column] COLLATE Latin1_General_BIN2 NOT IN (N'Customer')
+        )
+        THROW 50021, N'Purge_Job_trx: columns and members name columns that can be searched, each with a value.', 1;
     INSERT INTO @_Given ([Ordinal], [Key1])
     SELECT CAST(r.[key] AS int),
         TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
@@ -3793,6 +3896,7 @@ BEGIN
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
                 q.[Duration], q.[Error]
             ) AS fit
+            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
             WHERE fit.[Fits] = 1
             ORDER BY q.[EnqueuedAt]
             OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
@@ -3804,6 +3908,7 @@ BEGIN
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
                 q.[Duration], q.[Error]
             ) AS fit
+            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
             WHERE fit.[Fits] = 1
                 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             ORDER BY q.[EnqueuedAt]
@@ -3816,6 +3921,7 @@ BEGIN
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
                 q.[Duration], q.[Error]
             ) AS fit
+            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
             WHERE fit.[Fits] = 1
                 /* An item that was enqueued later cannot have changed before. */
                 AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)
@@ -3830,6 +3936,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
         OPTION (LOOP JOIN, FORCE ORDER);
 
