@@ -22,6 +22,7 @@ CONTENTS                                     each rule stands once, in the objec
            queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
+           queue_wanted_fn, queue_has_fn, queue_member_fn    the values that a filter looks for in columns and their JSON
            queue_catalog, queue_is_done      what is installed; whether a call has committed
            queue_due                         in which of many queues something is due, as due_<queue> finds
            queue_sleep, queue_ring           who is woken when something is added
@@ -102,7 +103,7 @@ BEGIN
     "queue_sleeper", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
     "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
     "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
-    "queue_wanted", "queue_watched", "queue_worker", "queue_worker_seen", "recover_job_trx",
+    "queue_wanted_fn", "queue_watched", "queue_worker", "queue_worker_seen", "recover_job_trx",
     "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
@@ -847,8 +848,8 @@ The values that a filter looks for, as a row of this type has them: `is` are col
 their path. NULL looks for nothing. `names` are the columns that can be searched, and what the row calls them. A condition with a slip in it
 is refused in the words of `called_`. Called by the functions of a queue.
 */
-CREATE OR REPLACE FUNCTION "readpast"."queue_wanted"(called_ text, filter_ json, names json, item anyelement) RETURNS jsonb
-LANGUAGE plpgsql STABLE SECURITY INVOKER
+CREATE OR REPLACE FUNCTION "readpast"."queue_wanted_fn"(called_ text, filter_ json, names json, item anyelement) RETURNS jsonb
+LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     columns_ CONSTANT json := CASE json_typeof(filter_ -> 'columns') WHEN 'object' THEN filter_ -> 'columns' ELSE '{}' END;
@@ -862,8 +863,8 @@ BEGIN
             WHERE names -> c.name IS NULL OR json_typeof(c.value) NOT IN ('string', 'number', 'boolean')
         )
         OR EXISTS (
-            SELECT 1 FROM json_to_recordset(members_) AS m ("column" text, path text, value text)
-            WHERE names -> m."column" IS NULL OR m.path IS NULL OR m.value IS NULL
+            SELECT 1 FROM json_to_recordset(members_) AS m ("column" text, path text[], value text)
+            WHERE names -> m."column" IS NULL OR CARDINALITY(m.path) BETWEEN 1 AND 3 IS NOT TRUE OR m.value IS NULL
         )
     THEN
         RAISE EXCEPTION '%: columns and members name columns that can be searched, each with a value', called_
@@ -877,24 +878,22 @@ BEGIN
             WHERE i.name IN (SELECT names ->> c.name FROM json_object_keys(columns_) AS c (name))
         ), '{}'),
         'members', COALESCE((
-            SELECT jsonb_agg(jsonb_build_object('column', names ->> m."column", 'path', 'strict ' || m.path, 'value', m.value))
-            FROM json_to_recordset(members_) AS m ("column" text, path text, value text)
+            SELECT jsonb_agg(jsonb_build_object('column', names ->> m."column", 'path', m.path, 'value', m.value))
+            FROM json_to_recordset(members_) AS m ("column" text, path text[], value text)
         ), '[]')
     );
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."queue_wanted"(text, json, json, anyelement) FROM public;
-
 /* A text, a number or a truth in a document, as it is written; NULL where there is none, and where the text is no JSON. */
-CREATE OR REPLACE FUNCTION "readpast"."queue_member_fn"(document jsonb, path text) RETURNS text
+CREATE OR REPLACE FUNCTION "readpast"."queue_member_fn"(document jsonb, path text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 AS $$
 BEGIN
     IF jsonb_typeof(document) = 'string' THEN
         document := (document #>> '{}')::jsonb;
     END IF;
-    document := jsonb_path_query_first(document, path::jsonpath, silent => TRUE);
+    document := document #> path;
     RETURN CASE WHEN jsonb_typeof(document) IN ('string', 'number', 'boolean') THEN document #>> '{}' END;
 EXCEPTION
     WHEN data_exception OR program_limit_exceeded THEN
@@ -902,7 +901,7 @@ EXCEPTION
 END;
 $$;
 
-/* Whether an item, as a row of its table, has the values that queue_wanted returns: each is compared in the type of its column. */
+/* Whether an item, as a row of its table, has the values that queue_wanted_fn returns: each is compared in the type of its column. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_has_fn"(wanted jsonb, item jsonb) RETURNS boolean
 LANGUAGE sql STABLE
 AS $$
@@ -910,7 +909,7 @@ AS $$
         item @> (wanted -> 'is')
         AND NOT EXISTS (
             SELECT 1
-            FROM jsonb_to_recordset(wanted -> 'members') AS m ("column" text, path text, value text)
+            FROM jsonb_to_recordset(wanted -> 'members') AS m ("column" text, path text[], value text)
             WHERE "readpast"."queue_member_fn"(item -> m."column", m.path) IS DISTINCT FROM m.value
         );
 $$;
@@ -2966,8 +2965,8 @@ REVOKE ALL ON FUNCTION "readpast"."claimed_job"(text, bigint) FROM public;
 
 /*
 Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
-items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status (left out for an edit: an item that waits stays as it is, but
-for its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status
+(left out for an edit: an item that waits stays as it is, but for its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as next_job_set_trx returns them.
@@ -3729,7 +3728,7 @@ The items that fit filter_, in the order of their keys, after the key after_ on,
 last key of it begins the next one. filter_ is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change that is known), error (a part of its text), longer_ms (its last
 attempt took more milliseconds; the one that it is in has done so till now), columns and members (values that it has, in a
-column or in its JSON: queue_wanted). NULL is all items.
+column or in its JSON: queue_wanted_fn). NULL is all items.
 One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing and locks nothing. Without keys
 it reads the table in order until the page is full; with most_, no more than that many items. A last row with the answer
 MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
@@ -3762,17 +3761,8 @@ BEGIN
     SELECT f.*
     INTO f_
     FROM "readpast"."queue_filter"('find_job', filter_, max_) AS f;
-    wanted_ := "readpast"."queue_wanted"(
-        'find_job', filter_,
-        json_object(ARRAY[
-            'Customer',
-            'Customer',
-            'Rank',
-            'Rank',
-            'Reference',
-            'Reference'
-        ]),
-        NULL::"readpast"."job"
+    wanted_ := "readpast"."queue_wanted_fn"(
+        'find_job', filter_, '{"Customer": "Customer", "Rank": "Rank", "Reference": "Reference"}', NULL::"readpast"."job"
     );
     IF f_.keys IS NOT NULL THEN
         keys_ := ARRAY(SELECT k.key::timestamptz FROM json_array_elements_text(f_.keys) AS k (key));
@@ -4065,17 +4055,8 @@ BEGIN
     SELECT f.*
     INTO f_
     FROM "readpast"."queue_filter"('purge_job_trx', filter_, max_) AS f;
-    wanted_ := "readpast"."queue_wanted"(
-        'purge_job_trx', filter_,
-        json_object(ARRAY[
-            'Customer',
-            'Customer',
-            'Rank',
-            'Rank',
-            'Reference',
-            'Reference'
-        ]),
-        NULL::"readpast"."job"
+    wanted_ := "readpast"."queue_wanted_fn"(
+        'purge_job_trx', filter_, '{"Customer": "Customer", "Rank": "Rank", "Reference": "Reference"}', NULL::"readpast"."job"
     );
     IF f_.keys IS NOT NULL THEN
         keys_ := ARRAY(SELECT k.key::timestamptz FROM json_array_elements_text(f_.keys) AS k (key));

@@ -26,7 +26,7 @@ CONTENTS                                     each rule stands once, in the objec
            QueueCatalog, QueueIsDone         what is installed; whether a call has committed
            QueueDue                          in which of many queues something is due, as Due_<queue> finds
   Queue    Job, JobType, Job_Seq; Worker_Job_V; Job_Setting_V (the limits in force)
-  Inner    Job_Add, Job_Claim, Job_Recover, Job_Settle, Job_Answered; nobody is granted these
+  Inner    Job_Add, Job_Claim, Job_Recover, Job_Settle, Job_Answered, Job_Has_fn; nobody is granted these
   Public   _utx works in the caller's transaction, _trx in one of its own; _Set_ takes many items
 
 CALLS
@@ -37,7 +37,8 @@ CALLS
   Redrive_Job_Set_trx                  > Job_Answered
   Next_Job_Apart_trx                   > Next_Job_Set_trx
   QueueDue                               > Due_Job
-  Renew_, Find_, Purge_, Stats_, Watch_Job and all others stand alone
+  Find_Job, Purge_Job_trx            > Job_Has_fn
+  Renew_, Stats_, Watch_Job and all others stand alone
 
 LOCKS, IN THIS ORDER
   1. QueueOperation    the call's row; a second call of its identity waits for it
@@ -853,13 +854,14 @@ GO
 /*
 Reads the members of a filter, and throws what is wrong in the words of @Called. A condition with a slip in it must not be passed
 over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array, 5 an object.
-Columns and members are the queue's own, and looked at by its procedures.
+@Names has the columns that can be searched: 1 is a plain one, 2 text that may be JSON, 3 JSON, of which only members can be.
 Called by Find_ and Purge_. Returns each member, NULL where it is left out; the states under the names that there are.
 Table access order: QueueStatus.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueFilterTake]
     @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT,
-    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT
+    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT,
+    @Names nvarchar(max) = NULL, @Columns nvarchar(max) = NULL OUTPUT, @Members nvarchar(max) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -905,6 +907,25 @@ BEGIN
             (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
             OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
             SET @_Wrong = N'before and after are UTC times like 2026-11-21T10:00:00';
+        SET @Columns = JSON_QUERY(@Filter, '$.columns');
+        SET @Members = JSON_QUERY(@Filter, '$.members');
+        IF
+            EXISTS (
+                SELECT 1
+                FROM OPENJSON(@Columns) AS j
+                LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[key] COLLATE Latin1_General_BIN2
+                WHERE j.[type] NOT IN (1, 2, 3) OR COALESCE(n.[value], N'3') = N'3'
+            )
+            OR EXISTS (
+                SELECT 1
+                FROM OPENJSON(@Members) WITH (
+                    [Column] nvarchar(4000) '$.column', [Path] nvarchar(4000) '$.path[0]', [Deep] nvarchar(4000) '$.path[3]',
+                    [Value] nvarchar(4000) '$.value'
+                ) AS j
+                LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[Column] COLLATE Latin1_General_BIN2
+                WHERE j.[Path] IS NULL OR j.[Deep] IS NOT NULL OR j.[Value] IS NULL OR COALESCE(n.[value], N'1') = N'1'
+            )
+            SET @_Wrong = N'columns and members name columns that can be searched, each with a value';
         IF EXISTS (
             SELECT 1 FROM OPENJSON(@Statuses) AS s
             WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
@@ -2813,8 +2834,8 @@ GO
 Settle many items inside the caller's transaction and, with @Max above 0, claim the next ones there: done when it
 commits, undone with its other work when it does not. A refusal is an answer, and leaves the transaction as it is;
 an error ends it (XACT_ABORT).
-@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status (left out for an edit: an item that waits stays as it is, but for
-its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status
+(left out for an edit: an item that waits stays as it is, but for its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then, in a second
@@ -2848,8 +2869,8 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
-@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status (left out for an edit: an item that waits stays as it is, but for
-its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status
+(left out for an edit: an item that waits stays as it is, but for its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then, in a second
@@ -3436,7 +3457,7 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 A row where an item has the values that a filter looks for. @Columns is an object of columns, each compared in its type; @Members an array
-of members of the JSON that a column holds (column, path, value), compared as they are written: text that is no JSON does not fit.
+of members of the JSON that a column holds (column, path: one to three names; value), compared as they are written: other text does not fit.
 NULL looks for nothing. The values behind are the item's. Called by Find_Job and Purge_Job_trx. Nobody is granted it.
 */
 CREATE OR ALTER FUNCTION [readpast].[Job_Has_fn] (
@@ -3462,7 +3483,8 @@ WHERE
     AND NOT EXISTS (
         SELECT 1
         FROM OPENJSON(@Members) WITH (
-            [Column] nvarchar(4000) '$.column', [Path] nvarchar(4000) '$.path', [Value] nvarchar(4000) '$.value'
+            [Column] nvarchar(4000) '$.column', [First] nvarchar(4000) '$.path[0]', [Second] nvarchar(4000) '$.path[1]',
+            [Third] nvarchar(4000) '$.path[2]', [Value] nvarchar(4000) '$.value'
         ) AS m
         CROSS APPLY (
             SELECT
@@ -3470,28 +3492,33 @@ WHERE
                     WHEN N'Customer' THEN @Value1
                 END AS [Text]
         ) AS d
-        WHERE
-            CASE
-                /* A CASE within another: nothing is taken out of what is no JSON. */
-                WHEN ISJSON(d.[Text]) = 1
-                    THEN CASE
-                        WHEN JSON_VALUE(d.[Text], m.[Path]) + N'.' = m.[Value] + N'.' COLLATE Latin1_General_BIN2 THEN 1
-                        ELSE 0
-                    END
-                ELSE 0
-            END = 0
+        WHERE NOT EXISTS (
+            /* A path that is not a literal takes SQL Server 2017; and what is no JSON must not be opened. */
+            SELECT 1
+            FROM OPENJSON(CASE WHEN ISJSON(d.[Text]) = 1 THEN d.[Text] END) AS a
+            OUTER APPLY OPENJSON(CASE WHEN m.[Second] IS NOT NULL AND a.[type] IN (4, 5) THEN a.[value] END) AS b
+            OUTER APPLY OPENJSON(CASE WHEN m.[Third] IS NOT NULL AND b.[type] IN (4, 5) THEN b.[value] END) AS c
+            CROSS APPLY (
+                SELECT
+                    CASE WHEN m.[Third] IS NOT NULL THEN c.[type] WHEN m.[Second] IS NOT NULL THEN b.[type] ELSE a.[type] END AS [Type],
+                    CASE WHEN m.[Third] IS NOT NULL THEN c.[value] WHEN m.[Second] IS NOT NULL THEN b.[value] ELSE a.[value] END AS [Is]
+            ) AS x
+            WHERE
+                a.[key] = m.[First] COLLATE Latin1_General_BIN2 AND (m.[Second] IS NULL OR b.[key] = m.[Second] COLLATE Latin1_General_BIN2)
+                AND (m.[Third] IS NULL OR c.[key] = m.[Third] COLLATE Latin1_General_BIN2)
+                AND x.[Type] IN (1, 2, 3) AND x.[Is] + N'.' = m.[Value] + N'.' COLLATE Latin1_General_BIN2
+        )
     );
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and the
-last key of it begins the next one. @Filter is a JSON object, of which every member narrows the choice: keys, status and
-types (arrays), before and after (UTC, of the last change), error (a part of its text), longer_ms (its last attempt took
-more milliseconds; the one that it is in has done so till now), columns and members (values that it has: Job_Has_fn). NULL is all items.
-One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one
-by one. Without keys it reads the table in order until the page is full; with @Most, no more than that many items. A second result
-with the answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
+The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and its last key begins the next.
+@Filter is a JSON object, of which every member narrows the choice: keys, status and types (arrays), before and after (UTC, of the last
+change), error (a part of its text), longer_ms (its last attempt took more milliseconds; the one that it is in has done so till now),
+columns and members (values that it has: Job_Has_fn). NULL is all items. One row per item, with the answer FOUND. Secret columns are
+NULL. It changes nothing, and its locks on rows are let go one by one. Without keys it reads the table until the page is full; with @Most,
+no more than that many items. A second result, MORE, then has the key to go on after, if there may be others and the page is not full.
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Find_Job]
@@ -3508,26 +3535,8 @@ BEGIN
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
-        N'Find_Job', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
-    SET @_Columns = JSON_QUERY(@Filter, '$.columns');
-    SET @_Members = JSON_QUERY(@Filter, '$.members');
-    IF
-        EXISTS (
-            SELECT 1 FROM OPENJSON(@_Columns) AS j
-            WHERE
-                j.[type] = 0
-                OR j.[key] COLLATE Latin1_General_BIN2 NOT IN (N'Customer', N'Rank', N'Reference')
-        )
-        OR EXISTS (
-            SELECT 1
-            FROM OPENJSON(@_Members) WITH (
-                [Column] nvarchar(max) '$.column', [Path] nvarchar(4000) '$.path', [Value] nvarchar(4000) '$.value'
-            ) AS m
-            WHERE
-                m.[Path] IS NULL OR m.[Value] IS NULL OR m.[Column] IS NULL
-                OR m.[Column] COLLATE Latin1_General_BIN2 NOT IN (N'Customer')
-        )
-        THROW 50021, N'Find_Job: columns and members name columns that can be searched, each with a value.', 1;
+        N'Find_Job', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT,
+        N'{"Customer": 2, "Rank": 1, "Reference": 1}', @_Columns OUTPUT, @_Members OUTPUT;
     INSERT INTO @_Given ([Ordinal], [Key1])
     SELECT CAST(r.[key] AS int),
         TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
@@ -3845,26 +3854,8 @@ BEGIN
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
-        N'Purge_Job_trx', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
-    SET @_Columns = JSON_QUERY(@Filter, '$.columns');
-    SET @_Members = JSON_QUERY(@Filter, '$.members');
-    IF
-        EXISTS (
-            SELECT 1 FROM OPENJSON(@_Columns) AS j
-            WHERE
-                j.[type] = 0
-                OR j.[key] COLLATE Latin1_General_BIN2 NOT IN (N'Customer', N'Rank', N'Reference')
-        )
-        OR EXISTS (
-            SELECT 1
-            FROM OPENJSON(@_Members) WITH (
-                [Column] nvarchar(max) '$.column', [Path] nvarchar(4000) '$.path', [Value] nvarchar(4000) '$.value'
-            ) AS m
-            WHERE
-                m.[Path] IS NULL OR m.[Value] IS NULL OR m.[Column] IS NULL
-                OR m.[Column] COLLATE Latin1_General_BIN2 NOT IN (N'Customer')
-        )
-        THROW 50021, N'Purge_Job_trx: columns and members name columns that can be searched, each with a value.', 1;
+        N'Purge_Job_trx', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT,
+        N'{"Customer": 2, "Rank": 1, "Reference": 1}', @_Columns OUTPUT, @_Members OUTPUT;
     INSERT INTO @_Given ([Ordinal], [Key1])
     SELECT CAST(r.[key] AS int),
         TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
