@@ -14,7 +14,7 @@ pub use self::items::{digits, item, reason, why};
 pub use self::question::{Field, Kind, Question};
 pub use self::schedules::{schedule, schedule_time};
 pub use self::setup::{LISTED, doctor, findings, installed, list, setting};
-pub use self::steer::{edited, operated, passed_over, recovered, steered};
+pub use self::steer::{edited, moved, operated, passed_over, recovered, steered};
 
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::did_you_mean;
@@ -22,7 +22,7 @@ use crate::queue::Queue;
 use given::Given;
 
 /// All questions.
-pub static QUESTIONS: [&Question; 24] = [
+pub static QUESTIONS: [&Question; 25] = [
     &figures::STATS,
     &figures::TREND,
     &figures::WATCH,
@@ -38,6 +38,7 @@ pub static QUESTIONS: [&Question; 24] = [
     &steer::PAUSE,
     &steer::RESUME,
     &steer::EDIT,
+    &steer::MOVE,
     &steer::PURGE,
     &steer::RECOVER,
     &setup::SETTINGS,

@@ -2,8 +2,8 @@
 
 use crate::global::Global;
 use crate::{
-    adopt, check, completions, discover, doctor, drop, edit, enqueue, exit, install, list, operations, recover, render,
-    schedules, settings, show, stats, steer, stress, top, why, work,
+    adopt, check, completions, discover, doctor, drop, edit, enqueue, exit, install, list, moving, operations, recover,
+    render, schedules, settings, show, stats, steer, stress, top, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -118,6 +118,7 @@ Examples:
   readpast purge Notification --state Failed --older-than 365d")]
     Purge(steer::Args),
     Edit(edit::Args),
+    Move(moving::Args),
     Operations(operations::Args),
     Recover(recover::Args),
     Schedules(schedules::Args),

@@ -24,6 +24,7 @@ mod global;
 mod install;
 mod list;
 mod log;
+mod moving;
 mod operations;
 mod output;
 mod passthrough;
@@ -109,6 +110,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Redrive(args) => steer::run(Verb::Redrive, &global, &args, &out),
         Command::Purge(args) => steer::run(Verb::Purge, &global, &args, &out),
         Command::Edit(args) => edit::run(&global, &args, &out),
+        Command::Move(args) => moving::run(&global, &args, &out),
         Command::Operations(args) => operations::run(&global, &args, &out),
         Command::Recover(args) => recover::run(&global, &args, &out),
         Command::Completions(args) => completions::run(Cli::command(), &args, &out),

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 /// Shows who did what, and goes on with actions on many items
 ///
-/// Each redrive, retry, cancel, pause, resume, purge, edit and change of a setting is recorded for 90 days: who, on which items, how many,
+/// Each redrive, retry, cancel, pause, resume, purge, edit, move and change of a setting is recorded for 90 days: who, on which items, how many,
 /// when, with what result. One on all items that match is done in steps: it can be cancelled, and another process can go on with it
 /// after an interrupt, also by itself (`readpast serve --allow-actions`).
 #[derive(Debug, clap::Args)]

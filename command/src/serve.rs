@@ -18,6 +18,7 @@ mod items;
 mod life;
 mod listen;
 mod metrics;
+mod moving;
 mod notices;
 mod operations;
 mod overview;

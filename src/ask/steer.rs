@@ -5,7 +5,7 @@ use super::items::FILTER;
 use super::question::{Field, Question, list, number, object, text};
 use crate::error::{ErrorKind, Result};
 use crate::item::{Answer, Batch, Edit, ItemRef, ItemState, OperatorAction, OperatorVerb as Verb, Outcome};
-use crate::queue::{MAX_ITEMS, Queue};
+use crate::queue::{MAX_ITEMS, Moved, Queue};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -191,6 +191,37 @@ pub(super) static EDIT: Question = Question {
         Ok(edited(&items, &outcomes).to_string())
     },
 };
+
+pub(super) static MOVE: Question = Question {
+    name: "move",
+    meaning: "Moves an item that waits or has failed to another queue of the schema, in one transaction: it is enqueued there with the \
+              columns of the same names, its type and, unless it failed, its due time; here it becomes Cancelled, and its response \
+              names the new key. A queue that does not take it, since a value is missing or the type is not known, is an error that says so.",
+    arguments: &[
+        text("key", "the item's key or short number"),
+        text("to", "the other queue"),
+        text("token", "the token that it had when the caller saw it; without one, the present").or_none(),
+        text("operation", "a UUID: a repetition with it moves nothing more and has the same answer").or_none(),
+    ],
+    answer: &[
+        &[number("moved", "1, or 0 where it stayed"), text("new_key", "its key in the other queue").or_none()],
+        STEERED,
+    ],
+    run: |queue, given| {
+        let (key, token) = (super::items::whole_key(queue, given)?, given.text("token")?);
+        let (to, operation) = (given.needed_text("to")?, given.text("operation")?);
+        let item = ItemRef { key: &key, token: token.as_deref() };
+        Ok(moved(&item, &queue.move_item(&item, &to, operation.as_deref())?).to_string())
+    },
+};
+
+/// The answer to a move.
+#[must_use]
+pub fn moved(item: &ItemRef<'_>, moved: &Moved) -> Value {
+    let mut answer = answer_of("moved", &[*item], std::slice::from_ref(&moved.outcome));
+    answer["new_key"] = json!(Some(&moved.key).filter(|key| !key.is_empty()));
+    answer
+}
 
 pub(super) static PURGE: Question = Question {
     name: "purge",

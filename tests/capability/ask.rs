@@ -38,7 +38,9 @@ fn answers_have_the_members_of_the_page(given: &Given) {
     let keys: Vec<_> = found["items"].as_array().unwrap().iter().map(|item| item["key"].clone()).collect();
     assert_eq!((keys.len(), &found["after"]), (2, &keys[1]), "there is more");
 
-    let by_filter = json!({"filter": {"keys": keys}});
+    let other = given.sibling(1);
+    other.described(r#""types": ["A", "B"], "columns": [{"name": "Payload", "type": "text(100)"}]"#);
+    let by_filter = json!({"filter": {"keys": [keys[0]]}});
     let mut seen = Vec::new();
     for (what, arguments) in [
         ("stats", json!({"types": true, "trend_ms": 1, "longer_ms": 0})),
@@ -52,6 +54,7 @@ fn answers_have_the_members_of_the_page(given: &Given) {
         ("show", json!({"key": end.key})),
         ("why", json!({"key": keys[0]})),
         ("edit", json!({"key": keys[0], "set": {"Payload": "other"}, "due": "2026-11-21T08:30:00Z"})),
+        ("move", json!({"key": keys[1], "to": other.queue})),
         ("pause", by_filter.clone()),
         ("resume", by_filter.clone()),
         ("cancel", by_filter.clone()),

@@ -3,7 +3,8 @@
 use super::answer::{Answer, JSON};
 use super::request::Request;
 use super::{
-    App, act, doctor, edit, failed, item, items, metrics, operations, overview, pages, queue, schedules, workers,
+    App, act, doctor, edit, failed, item, items, metrics, moving, operations, overview, pages, queue, schedules,
+    workers,
 };
 use crate::sampler::Sampler;
 use serde_json::json;
@@ -28,6 +29,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
             ["doctor"] => doctor::run(app, request),
             ["queue", name, "act"] => with(name, act::run),
             ["queue", name, "edit"] => with(name, edit::run),
+            ["queue", name, "move"] => with(name, moving::run),
             ["queue", name, "operation"] => with(name, operations::cancel),
             ["queue", name, "schedule"] => with(name, schedules::act),
             _ => Answer::refusal(405, "This address takes no POST.").with("allow", "GET, HEAD"),

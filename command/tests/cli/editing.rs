@@ -1,4 +1,4 @@
-//! `edit`, and the form of `serve` for it: values and due time of an item that waits, in one step.
+//! `edit` and `move`, and the forms of `serve` for them: one item in one step.
 
 use crate::http::{Reply, Served, encoded};
 use crate::shell::{Shell, key, mixed};
@@ -118,4 +118,66 @@ fn the_page_edits_an_item_as_it_was_shown() {
     let looks_only = Served::start(&shell, &[]).ready();
     assert_eq!(looks_only.get(&address).status, 403);
     assert_eq!(looks_only.submit("/queue/Mail/edit", &form("set.Recipient=x")).status, 403);
+}
+
+/// A queue that takes items of Mail, and one that does not.
+fn neighbours(shell: &Shell) {
+    shell.write(
+        "slow.json",
+        r#"{"queue": "Slow", "types": ["Email", "Sms"], "columns": [{"name": "Recipient", "type": "text(254)"}]}"#,
+    );
+    shell.write(
+        "other.json",
+        r#"{"queue": "Other", "types": ["Email", "Sms"], "columns": [
+        {"name": "Must", "type": "integer", "nullable": false}]}"#,
+    );
+    shell.ok(&["install", "slow.json"]);
+    shell.ok(&["install", "other.json"]);
+}
+
+#[test]
+fn the_command_moves_an_item() {
+    let shell = mixed();
+    neighbours(&shell);
+    let (failed, waiting) = (key(&shell, 1), key(&shell, 6));
+    let moved = shell.ok(&["move", "Mail", &failed, "--to", "Slow"]);
+    let new = moved.lines().next().unwrap().to_owned();
+    assert_eq!(moved, format!("{new}\nmoved: 1\n"));
+    shell.run(&["show", "Slow", &new]).says(0, &[]);
+    assert!(shell.ok(&["show", "Mail", &failed]).contains(&format!("moved to Slow: {new}")));
+    let again = shell.run(&["move", "Mail", &failed, "--to", "Slow"]);
+    again.says(1, &["was left unchanged: IllegalTransition, it is Cancelled"]);
+    let document = shell.run(&["move", "Mail", &waiting, "--to", "Slow", "--json"]).json().remove(0);
+    assert_eq!((&document["moved"], &document["states"]["Cancelled"]), (&1.into(), &1.into()));
+    assert!(document["new_key"].is_string());
+    for (to, status, says) in [
+        ("Other", 2, "queue Other does not take it: it has no value for Must"),
+        ("Mail", 2, "the item is there"),
+        ("Nope", 5, "Nope"),
+    ] {
+        shell.run(&["move", "Mail", &key(&shell, 3), "--to", to]).says(status, &[says]);
+    }
+}
+
+#[test]
+fn the_page_moves_an_item_to_a_queue_that_takes_it() {
+    let shell = mixed();
+    neighbours(&shell);
+    let served = Served::start(&shell, &["--allow-actions"]).ready();
+    let address = format!("/queue/Mail/item?key={}", encoded(&key(&shell, 2)));
+    let page = served.get(&address);
+    page.shows(&["action=\"/queue/Mail/move\"", "<option>Slow</option>"]);
+    assert!(!page.body.contains("<option>Other</option>"), "it takes none of these");
+    let fields = ["secret", "key", "token"].map(|name| format!("{name}={}", encoded(&hidden(&page.body, name))));
+    let form = |to: &str| format!("{}&to={to}", fields.join("&"));
+    says(&served.submit("/queue/Mail/move", &form("Other")), 502, &["no value for Must"]);
+    says(&served.submit("/queue/Mail/move", &form("Nope")), 400, &["shows no queue Nope"]);
+    let moved = served.submit("/queue/Mail/move", &form("Slow"));
+    assert_eq!(moved.status, 303, "{moved:?}");
+    served.get(moved.header("location").unwrap()).shows(&["moved from Mail: 1", "Pending"]);
+    served.get(&address).shows(&["Cancelled", "moved to Slow: "]);
+    says(&served.submit("/queue/Mail/move", &form("Slow")), 409, &["CONFLICT"]);
+    let looks_only = Served::start(&shell, &[]).ready();
+    assert!(!looks_only.get(&address).body.contains("/move\""));
+    assert_eq!(looks_only.submit("/queue/Mail/move", &form("Slow")).status, 403);
 }

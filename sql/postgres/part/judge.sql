@@ -46,9 +46,9 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 /* A step that the queue has not. */
                 WHEN i.step NOT IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}) THEN 'ILLEGAL_TRANSITION'
 {%- endif %}
-                /* Response, error and values do not go to an item that its status closes to workers, but for an edit. */
+                /* Response, error and values do not go to an item that its status closes to workers, but for an edit and a cancel. */
                 WHEN
-                    i.status IS NOT NULL AND (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    i.status <> 'Cancelled' AND (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT {{ object("queue_is_editable_fn") }}(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
 {%- if sets_values %}

@@ -455,9 +455,9 @@ FROM (
         /* The same item twice in one call: the first of them counts. */
         WHEN @Place > 1 THEN 'CONFLICT'
         WHEN @Legal IS NULL THEN 'ILLEGAL_TRANSITION'
-        /* Response, error and values do not go to an item that its status closes to workers, but for an edit. */
+        /* Response, error and values do not go to an item that its status closes to workers, but for an edit and a cancel. */
         WHEN
-            @HasData = 1 AND @Legal <> @Is
+            @HasData = 1 AND @Legal NOT IN (@Is, 'Cancelled')
             AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
             THEN 'ILLEGAL_TRANSITION'
         WHEN @IsDuplicate = 1 THEN 'DUPLICATE'
