@@ -223,7 +223,8 @@ VALUES
     ('Processing', 'Failed'), ('Processing', 'Completed'), ('Processing', 'PartiallyCompleted'),
     ('Processing', 'Cancelled'), ('Processing', 'Paused'), ('Processing', 'Terminated'), ('Error', 'Processing'),
     ('Error', 'Pending'), ('Error', 'Failed'), ('Error', 'Cancelled'), ('Error', 'Paused'), ('Error', 'Terminated'),
-    ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'), ('Paused', 'Terminated')
+    ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'),
+    ('Paused', 'Terminated'), ('Failed', 'Cancelled')
 ON CONFLICT DO NOTHING;
 
 /*
@@ -3077,9 +3078,9 @@ BEGIN
                         SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
                     ))) IS NOT TRUE
                     THEN 'ILLEGAL_TRANSITION'
-                /* Response, error and values do not go to an item that its status closes to workers, but for an edit. */
+                /* Response, error and values do not go to an item that its status closes to workers, but for an edit and a cancel. */
                 WHEN
-                    i.status IS NOT NULL AND (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    i.status <> 'Cancelled' AND (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
                 ELSE 'OK'
@@ -3232,9 +3233,9 @@ BEGIN
                         SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
                     ))) IS NOT TRUE
                     THEN 'ILLEGAL_TRANSITION'
-                /* Response, error and values do not go to an item that its status closes to workers, but for an edit. */
+                /* Response, error and values do not go to an item that its status closes to workers, but for an edit and a cancel. */
                 WHEN
-                    i.status IS NOT NULL AND (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    i.status <> 'Cancelled' AND (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
                 ELSE 'OK'

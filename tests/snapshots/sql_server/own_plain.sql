@@ -253,7 +253,7 @@ FROM (VALUES
         N'["Processing", "Pending", "Error", "Failed", "Completed", "PartiallyCompleted", "Cancelled", "Paused", "Terminated"]'
     ),
     ('Error', N'["Processing", "Pending", "Failed", "Cancelled", "Paused", "Terminated"]'),
-    ('Paused', N'["Processing", "Pending", "Failed", "Cancelled", "Terminated"]')
+    ('Paused', N'["Processing", "Pending", "Failed", "Cancelled", "Terminated"]'), ('Failed', N'["Cancelled"]')
 ) AS f ([FromStatus], [To])
 CROSS APPLY OPENJSON(f.[To]) AS t
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueTransition] AS q WHERE q.[FromStatus] = f.[FromStatus] AND q.[ToStatus] = t.[value]);
@@ -833,9 +833,10 @@ FROM (
         /* The same item twice in one call: the first of them counts. */
         WHEN @Place > 1 THEN 'CONFLICT'
         WHEN @Legal IS NULL THEN 'ILLEGAL_TRANSITION'
-        /* Response, error and values do not go to an item that its status closes to workers, but for an edit. */
+        /* Response, error and values do not go to an item that its status closes to workers, but for an edit and a cancel. */
         WHEN
-            @HasData = 1 AND @Legal <> @Is AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
+            @HasData = 1 AND @Legal NOT IN (@Is, 'Cancelled')
+            AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
             THEN 'ILLEGAL_TRANSITION'
         WHEN @IsDuplicate = 1 THEN 'DUPLICATE'
         ELSE 'OK'
