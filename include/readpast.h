@@ -1506,8 +1506,9 @@ readpast_status readpast_queue_ask(readpast_queue queue,
 /// Finds up to `max_items` (1 to 1000) items, in the order of their keys. It claims and changes nothing.
 ///
 /// `filter_json` is a JSON object in which every member narrows the choice: `keys`, `status` and `types` (arrays of text),
-/// `before` and `after` (UTC times, of the last change), `error` (a part of its text, case-sensitive, without wildcards) and
-/// `longer_ms` (a whole number: the last attempt took more milliseconds, or the item has been Processing for more). NULL: all
+/// `before` and `after` (UTC times, of the last change), `error` (a part of its text, case-sensitive, without wildcards),
+/// `longer_ms` (a whole number: the last attempt took more milliseconds, or the item has been Processing for more) and `columns`
+/// (an object of values that the item's own columns have; `Payload.id` is a member of the JSON in the column `Payload`). NULL: all
 /// items.
 ///
 /// `after_key` is the last key of the page before; NULL: from the start.

@@ -16,7 +16,7 @@ pub use self::pauses::{pause_until, pauses};
 pub use self::question::{Field, Kind, Question};
 pub use self::schedules::{schedule, schedule_time};
 pub use self::setup::{LISTED, doctor, findings, installed, list, setting};
-pub use self::steer::{operated, passed_over, recovered, steered};
+pub use self::steer::{edited, moved, operated, passed_over, recovered, steered};
 
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::did_you_mean;
@@ -24,7 +24,7 @@ use crate::queue::Queue;
 use given::Given;
 
 /// All questions.
-pub static QUESTIONS: [&Question; 26] = [
+pub static QUESTIONS: [&Question; 28] = [
     &figures::STATS,
     &figures::TREND,
     &figures::WATCH,
@@ -39,6 +39,8 @@ pub static QUESTIONS: [&Question; 26] = [
     &steer::CANCEL,
     &steer::PAUSE,
     &steer::RESUME,
+    &steer::EDIT,
+    &steer::MOVE,
     &steer::PURGE,
     &steer::RECOVER,
     &pauses::PAUSES,

@@ -6,6 +6,7 @@ mod attempts;
 mod claim;
 mod count;
 mod due;
+mod edit;
 mod enqueue;
 mod find;
 mod group;
@@ -33,6 +34,7 @@ pub(crate) use self::{
     claim::{ClaimResult, Claimed, claim, claim_apart},
     count::check_count,
     due::{AskedQueue, Due, KnownQueues, due, sleep},
+    edit::edit,
     enqueue::{check_size, enqueue, enqueue_within},
     find::{Page, find, look},
     group::{clock, head as head_of_group},

@@ -43,7 +43,7 @@ pub use self::{
     record::{Minute, OperatorAction, RegisteredWorker},
     rows::{Cell, Column, ColumnType, Rows, Value},
     schedule::{Missed, Overlap, Schedule, ScheduleChange},
-    settlement::{Action, Settlement},
+    settlement::{Action, Edit, Settlement},
     span::{span_text, utc_ms},
     state::ItemState,
     stats::{QueueStats, StepCounts},

@@ -104,8 +104,9 @@ pub use self::{
     finding::{Finding, Severity},
     install::{Installed, drop_queue, install, install_file, installed},
     item::{
-        Action, Answer, Attempt, Batch, Columns, Filter, Item, ItemRef, ItemState, Lease, NewItem, OperatorAction,
-        OperatorVerb, Outcome, QueueStats, Receipt, Settlement, StepCounts, Value, Verdict, Watched, Why,
+        Action, Answer, Attempt, Batch, Columns, Edit, Filter, Item, ItemRef, ItemState, Lease, NewItem,
+        OperatorAction, OperatorVerb, Outcome, QueueStats, Receipt, Settlement, StepCounts, Value, Verdict, Watched,
+        Why,
     },
     metrics::metrics,
     queue::Queue,

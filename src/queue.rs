@@ -9,6 +9,7 @@ mod enqueue;
 mod find;
 mod handle;
 mod inner;
+mod moved;
 mod number;
 mod one_try;
 mod operate;
@@ -24,6 +25,7 @@ mod why;
 
 pub use self::claim::MAX_WAIT;
 pub use self::handle::Queue;
+pub use self::moved::Moved;
 pub use crate::calls::{MAX_ITEMS, QueueSetting};
 pub use crate::pool::Connections;
 

@@ -15,7 +15,7 @@ const MostItems = 1000
 // JSON object, of which every member narrows the choice; empty: all items.
 //
 //	{"keys": [..], "status": ["Failed"], "types": [..], "before": "2026-11-21", "after": "..", "error": "a part of it",
-//	 "longer_ms": 300000}
+//	 "longer_ms": 300000, "columns": {"Customer": 42, "Payload.id": "7"}}
 //
 // After is the last key of the page before; empty: from the start. The batch is empty at the end; it is to be closed.
 func (q *Queue) Find(ctx context.Context, filter, after string, limit int) (*Batch, error) {

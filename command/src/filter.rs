@@ -35,6 +35,9 @@ pub struct FilterArgs {
     /// Items with this text in the error; it has no wildcards
     #[arg(long, value_name = "TEXT")]
     pub error: Option<String>,
+    /// Items with this value in a column, or in a member of the JSON that a column holds (Payload.customer=42); may be given again
+    #[arg(long = "where", value_name = "COLUMN=VALUE", value_parser = column)]
+    pub columns: Vec<(String, String)>,
 }
 
 impl FilterArgs {
@@ -52,6 +55,7 @@ impl FilterArgs {
             && self.older_than.is_none()
             && self.longer_than.is_none()
             && self.error.is_none()
+            && self.columns.is_empty()
     }
 
     /// The filter.
@@ -68,6 +72,7 @@ impl FilterArgs {
             after: self.after.clone(),
             error: self.error.clone(),
             longer_ms: self.longer_than.map(duration::ms),
+            columns: self.columns.clone(),
         })
     }
 }
@@ -97,6 +102,12 @@ fn state(word: &str) -> std::result::Result<ItemState, String> {
         let known: Vec<_> = ItemState::ALL.iter().map(|state| state.as_str()).collect();
         format!("the states are {}", known.join(", "))
     })
+}
+
+/// A column, and the value to look for as JSON: text, which the library reads as the column does.
+pub fn column(argument: &str) -> std::result::Result<(String, String), String> {
+    let (name, value) = argument.split_once('=').ok_or("this is not COLUMN=VALUE")?;
+    Ok((name.to_owned(), serde_json::json!(value).to_string()))
 }
 
 /// The items that fit, page by page, each page with up to `size` of them.

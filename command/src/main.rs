@@ -5,6 +5,7 @@ mod adopt;
 mod check;
 mod child_environment;
 mod cli;
+mod columns;
 mod completions;
 mod concerns;
 mod connection;
@@ -12,6 +13,7 @@ mod discover;
 mod doctor;
 mod drop;
 mod duration;
+mod edit;
 mod enqueue;
 mod exit;
 mod failure;
@@ -22,6 +24,7 @@ mod global;
 mod install;
 mod list;
 mod log;
+mod moving;
 mod operations;
 mod output;
 mod passthrough;
@@ -107,6 +110,8 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Resume(args) => pause::resume(&global, &args, &out),
         Command::Redrive(args) => steer::run(Verb::Redrive, &global, &args, &out),
         Command::Purge(args) => steer::run(Verb::Purge, &global, &args, &out),
+        Command::Edit(args) => edit::run(&global, &args, &out),
+        Command::Move(args) => moving::run(&global, &args, &out),
         Command::Operations(args) => operations::run(&global, &args, &out),
         Command::Recover(args) => recover::run(&global, &args, &out),
         Command::Completions(args) => completions::run(Cli::command(), &args, &out),

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 /// Shows who did what, and goes on with actions on many items
 ///
-/// Each redrive, retry, cancel, pause, resume, purge and change of a setting is recorded for 90 days: who, on which items, how many,
+/// Each redrive, retry, cancel, pause, resume, purge, edit, move and change of a setting is recorded for 90 days: who, on which items, how many,
 /// when, with what result. One on all items that match is done in steps: it can be cancelled, and another process can go on with it
 /// after an interrupt, also by itself (`readpast serve --allow-actions`).
 #[derive(Debug, clap::Args)]
@@ -157,7 +157,7 @@ pub fn perform(queue: &Queue, number: i64, left: i64, quiet: bool, out: &Output)
     let verb: OperatorVerb = action.verb.parse()?;
     let so_far = format!("{}: {}", verb.done(), action.done);
     match (action.state.as_str(), stop.signal()) {
-        ("Done", _) => answer(verb, (action.done, action.refused), &ask::operated(verb, &action), out),
+        ("Done", _) => answer(verb.done(), (action.done, action.refused), &ask::operated(verb, &action), out),
         ("Running", Some(signal)) => {
             Err(Failure::Partly(format!("interrupted; {so_far}; {goes_on}"), Exit::Signal(signal)))
         }
@@ -169,11 +169,11 @@ pub fn perform(queue: &Queue, number: i64, left: i64, quiet: bool, out: &Output)
 }
 
 /// The result of an action.
-pub fn answer(verb: OperatorVerb, (done, refused): (i64, i64), document: &Value, out: &Output) -> Result<Exit> {
+pub fn answer(done_word: &str, (done, refused): (i64, i64), document: &Value, out: &Output) -> Result<Exit> {
     out.answer(
         || {
             let refused = if refused > 0 { format!(", left unchanged: {refused}") } else { String::new() };
-            format!("{}: {done}{refused}", verb.done())
+            format!("{done_word}: {done}{refused}")
         },
         || document.clone(),
     )?;

@@ -9,7 +9,7 @@ use crate::output::{Output, note};
 use crate::printable::one_line;
 use crate::progress::Progress;
 use readpast::OperatorVerb as Verb;
-use readpast::{Answer, Batch, Filter, ItemRef, ItemState, Queue, ask};
+use readpast::{Answer, Batch, Filter, ItemRef, ItemState, Outcome, Queue, ask};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +50,7 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
     if args.filter.is_open() && !args.all {
         return Err(usage(
             "no items are named; give --key, --status, --type, --before, --after, --older-than, \
-             --longer-than or --error, or --all",
+             --longer-than, --error or --where, or --all",
         ));
     }
     let queue = filter::open(global, &args.queue)?;
@@ -88,16 +88,24 @@ fn by_key(verb: Verb, global: &Global, queue: &Queue, keys: &[String], filter: &
     let outcomes = queue.act(verb, &items)?;
     let mut done = 0;
     for (item, outcome) in items.iter().zip(&outcomes) {
-        match (outcome.answer, outcome.state) {
-            (Answer::Ok, _) => done += 1,
-            (_, None) => note(&format!("{} was left unchanged: {GONE}", item.key)),
-            (answer, Some(state)) => note(&format!("{} was left unchanged: {answer:?}, it is {state}", item.key)),
+        match unchanged(item.key, outcome) {
+            None => done += 1,
+            Some(why) => note(&why),
         }
     }
     let refused = i64::try_from(items.len()).unwrap_or(i64::MAX) - done + left;
     let mut document = ask::steered(verb, &items, &outcomes);
     document["refused"] = json!(refused);
-    operations::answer(verb, (done, refused), &document, out)
+    operations::answer(verb.done(), (done, refused), &document, out)
+}
+
+/// The report on an item that was left unchanged; `None` where it was changed.
+pub fn unchanged(key: &str, outcome: &Outcome) -> Option<String> {
+    match (outcome.answer, outcome.state) {
+        (Answer::Ok, _) => None,
+        (_, None) => Some(format!("{key} was left unchanged: {GONE}")),
+        (answer, Some(state)) => Some(format!("{key} was left unchanged: {answer:?}, it is {state}")),
+    }
 }
 
 const GONE: &str = "there is no such item";

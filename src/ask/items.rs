@@ -14,8 +14,9 @@ const PAGE: u32 = 100;
 pub(super) const FILTER: Field = object(
     "filter",
     "each member narrows the choice: `keys`, `status` and `types` (arrays of text), `before` and `after` (UTC times, of the last \
-     change), `error` (a part of its text, case-sensitive, without wildcards) and `longer_ms` (the last attempt took more \
-     milliseconds, or the item has been Processing for more)",
+     change), `error` (a part of its text, case-sensitive, without wildcards), `longer_ms` (the last attempt took more \
+     milliseconds, or the item has been Processing for more) and `columns` (an object of values that the item's own columns have; \
+     `Payload.id` is a member of the JSON in the column `Payload`, compared as it is written)",
 );
 
 const KEY: &[Field] = &[text("key", "the item's key or short number")];
@@ -111,7 +112,7 @@ pub(super) static WHY: Question = Question {
     },
 };
 
-fn whole_key(queue: &Queue, given: &Given<'_>) -> Result<String> {
+pub(super) fn whole_key(queue: &Queue, given: &Given<'_>) -> Result<String> {
     queue.whole_key(&given.needed_text("key")?)
 }
 

@@ -4,8 +4,8 @@ use super::given::{Given, refuse};
 use super::items::FILTER;
 use super::question::{Field, Question, list, number, object, text};
 use crate::error::{ErrorKind, Result};
-use crate::item::{Answer, Batch, ItemRef, ItemState, OperatorAction, OperatorVerb as Verb, Outcome};
-use crate::queue::{MAX_ITEMS, Queue};
+use crate::item::{Answer, Batch, Edit, ItemRef, ItemState, OperatorAction, OperatorVerb as Verb, Outcome};
+use crate::queue::{MAX_ITEMS, Moved, Queue};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -20,13 +20,25 @@ fn refs<'a>(page: &'a Batch) -> Vec<ItemRef<'a>> {
 }
 
 /// The members that all answers to an action have: how many items were changed, and how many were refused.
-fn acted(verb: Verb, done: i64, refused: i64) -> Value {
-    json!({verb.done(): done, "refused": refused})
+fn acted(word: &str, done: i64, refused: i64) -> Value {
+    json!({word: done, "refused": refused})
 }
 
 /// The answer to an action on `items`, with the outcome of each.
 #[must_use]
 pub fn steered(verb: Verb, items: &[ItemRef<'_>], outcomes: &[Outcome]) -> Value {
+    let mut answer = answer_of(verb.done(), items, outcomes);
+    answer["after"] = Value::Null;
+    answer
+}
+
+/// The same of an edit.
+#[must_use]
+pub fn edited(items: &[ItemRef<'_>], outcomes: &[Outcome]) -> Value {
+    answer_of("edited", items, outcomes)
+}
+
+fn answer_of(word: &str, items: &[ItemRef<'_>], outcomes: &[Outcome]) -> Value {
     let (mut states, mut done, mut refused) = (BTreeMap::new(), 0, 0);
     for outcome in outcomes {
         if outcome.answer == Answer::Ok {
@@ -36,17 +48,16 @@ pub fn steered(verb: Verb, items: &[ItemRef<'_>], outcomes: &[Outcome]) -> Value
             refused += 1;
         }
     }
-    let mut answer = acted(verb, done, refused);
+    let mut answer = acted(word, done, refused);
     answer["states"] = json!(states);
     answer["outcomes"] = items.iter().map(|item| item.key).zip(outcomes).map(outcome).collect();
-    answer["after"] = Value::Null;
     answer
 }
 
 /// The answer to an action on all items that match: its number is there in place of outcomes.
 #[must_use]
 pub fn operated(verb: Verb, action: &OperatorAction) -> Value {
-    let mut answer = acted(verb, action.done, action.refused);
+    let mut answer = acted(verb.done(), action.done, action.refused);
     answer["operation"] = json!(action.number);
     answer
 }
@@ -112,14 +123,14 @@ const STEERED: &[Field] = &[
     text("outcomes[].state", "its state then; null when it was not found").or_none(),
     number("outcomes[].attempt", "its attempt then"),
     text("outcomes[].token", "its token then; empty when it was not found"),
-    text("after", "with `filter`: the `after` of the next call; null at the end").or_none(),
 ];
+const NEXT: &[Field] = &[text("after", "with `filter`: the `after` of the next call; null at the end").or_none()];
 
 pub(super) static RETRY: Question = Question {
     name: "retry",
     meaning: "Makes items that wait for their next attempt due now. Their attempts count on.",
     arguments: GIVEN,
-    answer: &[&[number("retried", "how many items were changed")], STEERED],
+    answer: &[&[number("retried", "how many items were changed")], STEERED, NEXT],
     run: |queue, given| steer(Verb::Retry, queue, given),
 };
 
@@ -128,7 +139,7 @@ pub(super) static REDRIVE: Question = Question {
     meaning: "Starts items over: Failed, Cancelled, Terminated, PartiallyCompleted, Error and Paused ones become Pending, due now, \
               with all their attempts. Response, error and step stay.",
     arguments: REDRIVEN,
-    answer: &[&[number("redriven", "how many items were changed")], STEERED],
+    answer: &[&[number("redriven", "how many items were changed")], STEERED, NEXT],
     run: |queue, given| steer(Verb::Redrive, queue, given),
 };
 
@@ -136,7 +147,7 @@ pub(super) static CANCEL: Question = Question {
     name: "cancel",
     meaning: "Cancels items. A worker that holds one loses its lease.",
     arguments: GIVEN,
-    answer: &[&[number("cancelled", "how many items were changed")], STEERED],
+    answer: &[&[number("cancelled", "how many items were changed")], STEERED, NEXT],
     run: |queue, given| steer(Verb::Cancel, queue, given),
 };
 
@@ -144,17 +155,73 @@ pub(super) static PAUSE: Question = Question {
     name: "pause",
     meaning: "Pauses items.",
     arguments: GIVEN,
-    answer: &[&[number("paused", "how many items were changed")], STEERED],
+    answer: &[&[number("paused", "how many items were changed")], STEERED, NEXT],
     run: |queue, given| steer(Verb::Pause, queue, given),
 };
 
 pub(super) static RESUME: Question = Question {
     name: "resume",
-    meaning: "Makes paused items Pending again. With `set`, which `pause` takes too, it ends an edit.",
+    meaning: "Makes paused items Pending again.",
     arguments: GIVEN,
-    answer: &[&[number("resumed", "how many items were changed")], STEERED],
+    answer: &[&[number("resumed", "how many items were changed")], STEERED, NEXT],
     run: |queue, given| steer(Verb::Resume, queue, given),
 };
+
+pub(super) static EDIT: Question = Question {
+    name: "edit",
+    meaning: "Gives an item that waits (Pending, Error, Paused) other values or another due time, in one commit: no worker has it \
+              meanwhile, and it stays in its state. An item that has changed, or that a worker holds, is left alone. Columns by \
+              which items are found, grouped or recognized stay as they are; a priority is a column.",
+    arguments: &[
+        text("key", "the item's key or short number"),
+        text("token", "the token that it had when the caller saw it; without one, it may have changed").or_none(),
+        SET,
+        text("due", "when it is due, a UTC time").or_none(),
+        number("delay_ms", "the same in milliseconds from now").or_none(),
+        text("operation", "a UUID: a repetition with it changes nothing more and has the same answer").or_none(),
+    ],
+    answer: &[&[number("edited", "1, or 0 where it was left unchanged")], STEERED],
+    run: |queue, given| {
+        let (key, token) = (super::items::whole_key(queue, given)?, given.text("token")?);
+        let (due, operation) = (given.text("due")?, given.text("operation")?);
+        let delay_ms = given.number("delay_ms", 0..=i64::MAX)?;
+        let edit = Edit { set: given.object("set")?, delay_ms, due: due.as_deref() };
+        let items = [ItemRef { key: &key, token: token.as_deref() }];
+        let outcomes = queue.edit(&items, &edit, operation.as_deref())?;
+        Ok(edited(&items, &outcomes).to_string())
+    },
+};
+
+pub(super) static MOVE: Question = Question {
+    name: "move",
+    meaning: "Moves an item that waits or has failed to another queue of the schema, in one transaction: it is enqueued there with the \
+              columns of the same names, its type and, unless it failed, its due time; here it becomes Cancelled, and its response \
+              names the new key. A queue that does not take it, since a value is missing or the type is not known, is an error that says so.",
+    arguments: &[
+        text("key", "the item's key or short number"),
+        text("to", "the other queue"),
+        text("token", "the token that it had when the caller saw it; without one, the present").or_none(),
+        text("operation", "a UUID: a repetition with it moves nothing more and has the same answer").or_none(),
+    ],
+    answer: &[
+        &[number("moved", "1, or 0 where it stayed"), text("new_key", "its key in the other queue").or_none()],
+        STEERED,
+    ],
+    run: |queue, given| {
+        let (key, token) = (super::items::whole_key(queue, given)?, given.text("token")?);
+        let (to, operation) = (given.needed_text("to")?, given.text("operation")?);
+        let item = ItemRef { key: &key, token: token.as_deref() };
+        Ok(moved(&item, &queue.move_item(&item, &to, operation.as_deref())?).to_string())
+    },
+};
+
+/// The answer to a move.
+#[must_use]
+pub fn moved(item: &ItemRef<'_>, moved: &Moved) -> Value {
+    let mut answer = answer_of("moved", &[*item], std::slice::from_ref(&moved.outcome));
+    answer["new_key"] = json!(Some(&moved.key).filter(|key| !key.is_empty()));
+    answer
+}
 
 pub(super) static PURGE: Question = Question {
     name: "purge",

@@ -3,6 +3,7 @@
 use super::count::check_count;
 use super::sessions::{Ask, Sessions, YieldsTo};
 use super::terms::CallTerms;
+use crate::description::searched;
 use crate::dialect::{Calls, Dialect};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Batch, Filter, Rows};
@@ -55,11 +56,17 @@ fn checked(terms: &CallTerms, page: &Page<'_>) -> Result<(String, Param<'static>
         return Err(Error::new(ErrorKind::InvalidArgument, "the key to go on after is empty; leave it out"));
     }
     page.after.map(|key| terms.spec.check_key(key)).transpose()?;
-    Ok((page.filter.to_json(terms.spec.has_composite_key())?, Param::Integer(max)))
+    Ok((sent(terms, page.filter)?, Param::Integer(max)))
 }
 
 fn found(terms: &CallTerms, rows: Rows) -> Batch {
     if rows.is_empty() { Batch::default() } else { terms.batch(rows, 0) }
+}
+
+/// The filter as the procedures read it: values in the form of their columns.
+pub(super) fn sent(terms: &CallTerms, filter: &Filter) -> Result<String> {
+    let columns = searched(&terms.spec, &filter.columns).map_err(|why| Error::new(ErrorKind::InvalidArgument, why))?;
+    filter.with_columns(terms.spec.has_composite_key(), &columns)
 }
 
 /// Refuses a text that cannot be a key; the filter itself refuses an empty one.

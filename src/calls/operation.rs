@@ -42,6 +42,14 @@ impl Operation {
     }
 }
 
+impl Operation {
+    /// The identity of a second call in the same transaction, in a repetition the same.
+    pub(crate) fn second(&self, dialect: Dialect) -> Result<String> {
+        let first = Uuid::try_parse(&self.id).map_err(|error| Error::new(ErrorKind::Protocol, error.to_string()))?;
+        Ok(beside(dialect, first, Uuid::new_v5(&first, b"second")).to_string())
+    }
+}
+
 /// `drawn`, which begins with its time, in the order of time as the server sorts GUIDs, so that its index of them grows at one
 /// end. PostgreSQL compares the bytes from the first on; SQL Server looks at the last six first.
 fn by_time(dialect: Dialect, drawn: Uuid) -> Uuid {

@@ -1,7 +1,7 @@
 //! Deletes ended items.
 
 use super::count::check_count;
-use super::find::check_keys;
+use super::find::{check_keys, sent};
 use super::sessions::{Ask, Sessions, YieldsTo};
 use super::terms::CallTerms;
 use crate::dialect::Calls;
@@ -17,7 +17,7 @@ pub(crate) fn purge(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, filter:
     let max = check_count("the number of items to purge", max)?;
     check_states(filter)?;
     check_keys(terms, filter)?;
-    let filter = filter.to_json(terms.spec.has_composite_key())?;
+    let filter = sent(terms, filter)?;
     let params = [Param::Text(&filter), Param::Integer(max)];
     count(&on.ask(CallKind::Purge, YieldsTo::Closing, |session| session.call(&calls.purge, &params, ReadCells::Table))?)
 }

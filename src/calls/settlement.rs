@@ -15,7 +15,7 @@ pub(crate) fn to_json(spec: &QueueSpec, settlements: &[Settlement<'_>], first: u
             out.push(',');
         }
         write_json(&mut out, composite, spec, settlement)
-            .and_then(|()| write_set(&mut out, spec, settlement))
+            .and_then(|()| write_set(&mut out, spec, settlement.action == Action::Complete, settlement.set))
             .map_err(|error| error.in_context(format_args!("item {}", first + i)))?;
         out.push('}');
     }
@@ -27,7 +27,7 @@ pub(crate) fn to_json(spec: &QueueSpec, settlements: &[Settlement<'_>], first: u
 pub(crate) fn check(spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
     let mut out = String::new();
     write_json(&mut out, false, spec, settlement)?;
-    write_set(&mut out, spec, settlement)
+    write_set(&mut out, spec, settlement.action == Action::Complete, settlement.set)
 }
 
 /// Appends one element but for its end and its `set`, or returns its mistake. Members of every settlement are written straight
@@ -74,9 +74,8 @@ fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &
 }
 
 /// Appends the values that an element sets, as they were written.
-fn write_set(out: &mut String, spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
-    let Some(set) = settlement.set else { return Ok(()) };
-    let completes = settlement.action == Action::Complete;
+pub(super) fn write_set(out: &mut String, spec: &QueueSpec, completes: bool, set: Option<&str>) -> Result<()> {
+    let Some(set) = set else { return Ok(()) };
     let set = check_set(spec, completes, set).map_err(|why| Error::new(ErrorKind::InvalidItem, why))?;
     if let Some(set) = set {
         out.push_str(",\"set\":");

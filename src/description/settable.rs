@@ -1,21 +1,34 @@
 //! The values that a settlement may set: the item's own columns and those of its subtypes, except those that the queue itself
 //! uses.
 
-use super::value::{by_place, column_of, put_object, shown};
+use super::value::{by_place, column_of, put_due, put_object, shown};
 use super::{ColumnSpec, Completion, QueueSpec, Storage, SubtypeSpec};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
-use crate::item::Columns;
+use crate::item::{Columns, Edit};
+use serde_json::Map;
 
 impl QueueSpec {
-    /// The columns that a settlement may write, besides those of subtypes.
-    pub(crate) fn settable(&self) -> impl Iterator<Item = &ColumnSpec> {
+    /// The columns that a settlement or an edit may write, besides those of subtypes.
+    pub fn settable(&self) -> impl Iterator<Item = &ColumnSpec> {
         self.columns.iter().filter(|column| why_fixed(self, &column.name).is_none())
+    }
+
+    /// Checks an edit as a call does, without making it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidItem`] names the column, [`ErrorKind::InvalidArgument`] the due time.
+    pub fn check_edit(&self, edit: &Edit<'_>) -> Result<()> {
+        let due = put_due(&mut Map::new(), edit.delay_ms, edit.due);
+        due.map_err(|why| Error::new(ErrorKind::InvalidArgument, why))?;
+        let set = edit.set.map_or(Ok(None), |set| check_set(self, false, set));
+        set.map(drop).map_err(|why| Error::new(ErrorKind::InvalidItem, why))
     }
 }
 
 /// The values that a settlement sets, in the form to be sent: under the queue's own names. `None` when there are none.
 /// `completes`: whether its action is to complete.
-pub(crate) fn check_set(spec: &QueueSpec, completes: bool, json: &str) -> Result<Option<String>, String> {
+pub(crate) fn check_set(spec: &QueueSpec, completes: bool, json: &str) -> std::result::Result<Option<String>, String> {
     let given = Columns::from_json(json)
         .map_err(|_| format!("\"set\" takes an object with the queue's columns, not {}", shown(json)))?;
     if given.is_empty() {
@@ -64,7 +77,11 @@ pub(crate) fn check_set(spec: &QueueSpec, completes: bool, json: &str) -> Result
 }
 
 /// The columns of a subtype, in an object by its name; `None` when there are none.
-fn values_of(spec: &QueueSpec, subtype: &SubtypeSpec, json: &str) -> Result<Option<(String, String)>, String> {
+fn values_of(
+    spec: &QueueSpec,
+    subtype: &SubtypeSpec,
+    json: &str,
+) -> std::result::Result<Option<(String, String)>, String> {
     let name = subtype.name.as_str();
     let given = Columns::from_json(json)
         .map_err(|_| format!("column {name:?} takes an object with the subtype's columns, not {}", shown(json)))?;
@@ -73,13 +90,13 @@ fn values_of(spec: &QueueSpec, subtype: &SubtypeSpec, json: &str) -> Result<Opti
     let values = by_place(spec, &names, names.len(), &prefix, &given)?
         .into_iter()
         .map(|(place, value)| value_of(&subtype.columns[place], &prefix, value))
-        .collect::<Result<Vec<_>, String>>()?;
+        .collect::<std::result::Result<Vec<_>, String>>()?;
     let mut object = String::new();
     put_object(&mut object, &values);
     Ok((!values.is_empty()).then(|| (name.to_owned(), object)))
 }
 
-fn value_of(column: &ColumnSpec, prefix: &str, json: &str) -> Result<(String, String), String> {
+fn value_of(column: &ColumnSpec, prefix: &str, json: &str) -> std::result::Result<(String, String), String> {
     let (name, value) = column_of(column, prefix, json)?;
     if value == "null" && !column.nullable {
         return Err(format!(
@@ -103,10 +120,11 @@ fn why_fixed(spec: &QueueSpec, name: &Identifier) -> Option<&'static str> {
         return Some("it belongs to the item's life; say so by the action, step, response, error or due time");
     }
     let order = &spec.order;
-    let ordered = order.by.iter().chain(order.priority.as_ref().map(|priority| &priority.column)).chain(&order.group);
+    let is_priority = order.priority.as_ref().is_some_and(|priority| priority.column == *name);
     let recognized = spec.dedup.iter().flat_map(|dedup| &dedup.columns);
-    let sought = table.seek.iter().map(|seek| &seek.name).chain(&table.index.columns);
-    ordered.chain(recognized).chain(sought).any(|column| column == name).then_some(
+    // Its place in the index moves with a priority.
+    let sought = table.seek.iter().map(|seek| &seek.name).chain(table.index.columns.iter().filter(|_| !is_priority));
+    order.by.iter().chain(&order.group).chain(recognized).chain(sought).any(|column| column == name).then_some(
         "items are found, ordered or recognized by it (\"order\", \"dedup\", \"table.seek\", \"table.index\"); enqueue \
          another item instead",
     )
@@ -130,16 +148,17 @@ mod tests {
     const SUBTYPES: &str = r#", "subtypes": [{"name": "Email", "columns": [
         {"name": "EmailTo", "type": "text", "nullable": false}, {"name": "Response", "type": "text(5)"}]}]"#;
 
-    fn check(spec: &QueueSpec, json: &str) -> Result<Option<String>, String> {
+    fn check(spec: &QueueSpec, json: &str) -> std::result::Result<Option<String>, String> {
         check_set(spec, true, json)
     }
 
     #[test]
     fn values_travel_under_the_queues_names() {
-        let json = r#"{"paidat": "2026-11-21T08:30:00Z", "Sum": 1.50, "Note": null, "EMAIL": {"response": "ok"}}"#;
+        let json =
+            r#"{"paidat": "2026-11-21T08:30:00Z", "Sum": 1.50, "Note": null, "RANK": 7, "EMAIL": {"response": "ok"}}"#;
         assert_eq!(
             check(&spec(SUBTYPES), json).unwrap().unwrap(),
-            r#"{"Email":{"Response":"ok"},"Note":null,"Sum":"1.50","PaidAt":"2026-11-21T08:30:00.0000000"}"#
+            r#"{"Email":{"Response":"ok"},"Note":null,"Rank":7,"Sum":"1.50","PaidAt":"2026-11-21T08:30:00.0000000"}"#
         );
         for nothing in ["{}", r#"{"Email": {}}"#] {
             assert_eq!(check(&spec(SUBTYPES), nothing), Ok(None));
@@ -151,7 +170,7 @@ mod tests {
         let spec = spec(SUBTYPES);
         for (json, part) in [
             ("[1]", "takes an object with the queue's columns, not [1]"),
-            (r#"{"Other": 1}"#, "queue Q has no column \"Other\"; it has PaidAt, Sum, Note, Email"),
+            (r#"{"Other": 1}"#, "queue Q has no column \"Other\"; it has PaidAt, Sum, Rank, Note, Email"),
             (r#"{"Sms": {"Response": "ok"}}"#, "queue Q has no column \"Sms\""),
             (r#"{"PaidAt": "soon"}"#, "column \"PaidAt\" (timestamp) does not take \"soon\""),
             (r#"{"Note": "long"}"#, "column \"Note\" (text(3)) is 4 characters long; 3 are the most"),
@@ -159,8 +178,11 @@ mod tests {
             (r#"{"status": "Failed"}"#, "column \"Status\" is not to be set: it belongs to the item's life"),
             (r#"{"LeaseUntil": null}"#, "column \"LeaseUntil\" is not to be set"),
             (r#"{"EnqueuedAt": "2026-11-21"}"#, "column \"EnqueuedAt\" is not to be set: it is the item's key"),
-            (r#"{"Rank": 1}"#, "column \"Rank\" is not to be set: items are found, ordered or recognized by it"),
-            (r#"{"Customer": 1}"#, "column \"Customer\" is not to be set: items"),
+            (r#"{"Rank": null}"#, "column \"Rank\" must have a value"),
+            (
+                r#"{"Customer": 1}"#,
+                "column \"Customer\" is not to be set: items are found, ordered or recognized by it",
+            ),
             (r#"{"Work": 1}"#, "column \"Work\" is not to be set: items"),
             (r#"{"Email": "ok"}"#, "column \"Email\" takes an object with the subtype's columns, not \"ok\""),
             (r#"{"Email": null}"#, "column \"Email\" takes an object"),

@@ -2,13 +2,18 @@
 
 use super::{ItemState, normalize_utc};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// The most keys of one filter.
 const MOST_KEYS: usize = 1000;
 
 /// The longest time in a filter: the limit of both servers, which is millions of years.
 const LONGEST_MS: i64 = 999_999_999_999_999_999;
+
+/// The most values of one filter.
+const MOST_COLUMNS: usize = 20;
 
 /// The longest text in a filter, in UTF-16 units: as much as SQL Server reads from JSON in one piece.
 const LONGEST_TEXT: usize = 4000;
@@ -31,6 +36,9 @@ pub struct Filter {
     /// Items whose last attempt took longer than this, in milliseconds, 0 or more. For a Processing item it is the time since its
     /// claim; an item whose attempt ended without finishing it does not fit, since its time is unknown.
     pub longer_ms: Option<i64>,
+    /// Items with these values in their own columns: names, each with a value as JSON (text, a number, true or false). `Payload.id`
+    /// is a member of the JSON that the column `Payload` holds, compared as it is written; text that is no JSON does not fit.
+    pub columns: Vec<(String, String)>,
 }
 
 /// An item, by its key, for a call of an operator.
@@ -61,19 +69,27 @@ impl Filter {
     }
 
     /// Reads a filter like `{"status": ["Failed"], "before": "2026-11-21T08:30:00Z", "error": "timeout"}`; the other members are
-    /// `keys`, `types`, `after` and `longer_ms`.
+    /// `keys`, `types`, `after`, `longer_ms` and `columns`, an object like `{"Customer": 42, "Payload.id": "7"}`.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] names the wrong member.
     pub fn from_json(text: &str) -> Result<Self> {
-        let members: Map<String, Value> =
+        let members: BTreeMap<String, &RawValue> =
             serde_json::from_str(text).map_err(|error| refuse(format!("is not a JSON object: {error}")))?;
         let mut filter = Self::default();
-        for (name, value) in members {
+        for (name, raw) in members {
+            let value: Value =
+                serde_json::from_str(raw.get()).map_err(|error| refuse(format!("is no JSON: {error}")))?;
             if value.is_null() {
                 continue;
             }
             match name.as_str() {
+                // As they are written, so that numbers keep their digits.
+                "columns" => {
+                    let given = serde_json::from_str::<BTreeMap<String, &RawValue>>(raw.get());
+                    let given = given.map_err(|_| refuse("has \"columns\" that are no object".to_owned()))?;
+                    filter.columns = given.into_iter().map(|(name, value)| (name, value.get().to_owned())).collect();
+                }
                 "keys" => filter.keys = Some(texts("keys", value)?),
                 "types" => filter.types = texts("types", value)?,
                 "status" => {
@@ -92,7 +108,7 @@ impl Filter {
                 },
                 _ => {
                     return Err(refuse(format!(
-                        "has a member {}; there are keys, status, types, before, after, error and longer_ms",
+                        "has a member {}; there are keys, status, types, before, after, error, longer_ms and columns",
                         Excerpt(&name)
                     )));
                 }
@@ -102,9 +118,17 @@ impl Filter {
         Ok(filter)
     }
 
-    /// The object that the procedures read. Keys of several columns travel as the arrays that their texts hold: see
+    /// The same text as [`from_json`](Self::from_json) reads. Keys of several columns travel as the arrays that their texts hold: see
     /// `put_key`.
     pub(crate) fn to_json(&self, composite: bool) -> Result<String> {
+        let values = self.columns.iter().map(|(name, value)| format!("{}:{value}", json!(name)));
+        let values = values.collect::<Vec<_>>().join(",");
+        let columns = if values.is_empty() { values } else { format!(",\"columns\":{{{values}}}") };
+        self.with_columns(composite, &columns)
+    }
+
+    /// The object with these members for the columns, each after a comma: those that the procedures read.
+    pub(crate) fn with_columns(&self, composite: bool, columns: &str) -> Result<String> {
         let mut out = Map::new();
         if let Some(keys) = &self.keys {
             if keys.len() > MOST_KEYS {
@@ -143,7 +167,31 @@ impl Filter {
             }
             out.insert("longer_ms".to_owned(), json!(ms));
         }
-        Ok(Value::Object(out).to_string())
+        if self.columns.len() > MOST_COLUMNS {
+            return Err(refuse(format!("has {} columns; {MOST_COLUMNS} are the most", self.columns.len())));
+        }
+        self.columns.iter().try_for_each(|(name, value)| check_column(name, value))?;
+        let mut text = Value::Object(out).to_string();
+        text.pop();
+        // The first member has no comma before it.
+        text.push_str(if text.len() > 1 { columns } else { columns.strip_prefix(',').unwrap_or(columns) });
+        text.push('}');
+        Ok(text)
+    }
+}
+
+/// Checks a value to look for in a column.
+fn check_column(name: &str, json: &str) -> Result<()> {
+    check("a column", name)?;
+    match serde_json::from_str(json) {
+        Ok(Value::String(text)) if text.is_empty() => Ok(()),
+        Ok(Value::String(text)) => check("a value", &text),
+        Ok(Value::Bool(_) | Value::Number(_)) => Ok(()),
+        _ => Err(refuse(format!(
+            "looks in {} for {}; text, a number, true and false can be found",
+            Excerpt(name),
+            Excerpt(json)
+        ))),
     }
 }
 
@@ -196,9 +244,14 @@ mod tests {
     fn a_filter_is_sent_as_it_was_read() {
         let filter = Filter::from_json(
             r#"{"keys": ["a"], "status": ["Failed", "Error"], "types": ["T"], "before": "2026-11-21",
-                "after": null, "error": "100%_[x]'\"", "longer_ms": 300000}"#,
+                "after": null, "error": "100%_[x]'\"", "longer_ms": 300000,
+                "columns": {"N": 9007199254740993.10, "Payload.id": "x"}}"#,
         )
         .unwrap();
+        let again = Filter::from_json(&filter.to_json(false).unwrap()).unwrap();
+        assert_eq!(again.columns, filter.columns);
+        assert_eq!(filter.columns[0], ("N".to_owned(), "9007199254740993.10".to_owned()));
+        let filter = Filter { columns: Vec::new(), ..filter };
         assert_eq!(filter.states, [ItemState::Failed, ItemState::Error]);
         let sent: Value = serde_json::from_str(&filter.to_json(false).unwrap()).unwrap();
         assert_eq!(
@@ -242,6 +295,11 @@ mod tests {
             (r#"{"longer_ms": "5m"}"#, "\"longer_ms\""),
             (r#"{"longer_ms": 1.5}"#, "whole"),
             (r#"{"longer_ms": -1}"#, "from 0"),
+            (r#"{"columns": []}"#, "no object"),
+            (r#"{"columns": {"A": null}}"#, "for \"null\""),
+            (r#"{"columns": {"A": {}}}"#, "can be found"),
+            (r#"{"columns": {"": 1}}"#, "empty"),
+            (r#"{"columns": {"A": "\u0000"}}"#, "U+0000"),
         ] {
             let error = Filter::from_json(text).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);

@@ -82,7 +82,7 @@ impl OperatorVerb {
             Self::Retry => state == Error,
             Self::Resume => state == Paused,
             Self::Pause => matches!(state, Pending | Processing | Error),
-            Self::Cancel => matches!(state, Pending | Processing | Error | Paused),
+            Self::Cancel => matches!(state, Pending | Processing | Error | Paused | Failed),
             Self::Redrive => matches!(state, Failed | Cancelled | Terminated | PartiallyCompleted | Error | Paused),
             Self::Purge => state.is_finished(),
         }

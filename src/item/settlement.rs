@@ -77,6 +77,17 @@ pub struct Settlement<'a> {
     pub set: Option<&'a str>,
 }
 
+/// A change of items that wait, which stay in their state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Edit<'a> {
+    /// Values for the items' own columns, as in [`Settlement::set`].
+    pub set: Option<&'a str>,
+    /// When they are due, in milliseconds from now on the server's clock. Not together with `due`.
+    pub delay_ms: Option<i64>,
+    /// When they are due, a UTC time like `2026-11-21T08:30:00Z`.
+    pub due: Option<&'a str>,
+}
+
 impl<'a> Settlement<'a> {
     /// `action` for a claimed item.
     #[must_use]

@@ -91,7 +91,9 @@ impl ItemState {
             Self::Paused => {
                 matches!(next, Self::Processing | Self::Pending | Self::Failed | Self::Cancelled | Self::Terminated)
             }
-            Self::Failed | Self::Completed | Self::Cancelled | Self::Terminated | Self::PartiallyCompleted => false,
+            // A person gives it up, or it goes on in another queue.
+            Self::Failed => next == Self::Cancelled,
+            Self::Completed | Self::Cancelled | Self::Terminated | Self::PartiallyCompleted => false,
         }
     }
 }
@@ -118,7 +120,8 @@ mod tests {
     fn finished_states_stay_and_unfinished_ones_can_fail() {
         for from in ItemState::ALL {
             let ways_out = ItemState::ALL.into_iter().filter(|to| from.can_become(*to)).count();
-            assert_eq!(ways_out == 0, from.is_finished(), "{from}");
+            let may_end_again = from == ItemState::Failed;
+            assert_eq!(ways_out == 0, from.is_finished() && !may_end_again, "{from}");
             assert_eq!(from.can_become(ItemState::Failed), !from.is_finished(), "{from}");
         }
     }

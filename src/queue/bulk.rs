@@ -6,8 +6,11 @@ use super::inner::QueueInner;
 use super::record::KEEP_NONE;
 use crate::calls::{self, ActionStep, NewAction, Sessions};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Action, Answer, Batch, Filter, ItemRef, OperatorAction, OperatorVerb, Outcome, Settlement};
+use crate::item::{
+    Action, Answer, Batch, Columns, Edit, Filter, ItemRef, OperatorAction, OperatorVerb, Outcome, Settlement,
+};
 use crate::metrics::CallKind;
+use serde_json::{Map, json};
 use uuid::Uuid;
 
 /// Items of one step, and rows that it reads at most.
@@ -151,7 +154,7 @@ impl QueueInner {
         operation: Option<&str>,
     ) -> Result<Vec<Outcome>> {
         let outcomes = self.apply(verb, items, set, operation)?;
-        self.record_items(verb.word(), items, &outcomes);
+        self.record_items(verb.word(), items, &outcomes, Map::new());
         Ok(outcomes)
     }
 
@@ -179,6 +182,28 @@ impl QueueInner {
                 Err(Error::new(ErrorKind::InvalidArgument, "a purge has no outcome for each item; use Queue::purge"))
             }
         }
+    }
+
+    /// Edits items that wait, and records it with the names of the columns: values may be secret.
+    pub(super) fn edit(&self, items: &[ItemRef<'_>], edit: &Edit<'_>, operation: Option<&str>) -> Result<Vec<Outcome>> {
+        let own = self.backend.calls("edit items", "their Modify_ gives an item another state")?;
+        let outcomes = calls::edit(self, &self.terms, own, items, edit, operation, |outcomes| {
+            if outcomes.iter().any(|outcome| outcome.answer == Answer::Ok) {
+                self.process.polls.wake();
+            }
+        })?;
+        let mut more = Map::new();
+        if let Some(set) = edit.set.and_then(|set| Columns::from_json(set).ok()) {
+            more.insert("set".to_owned(), set.iter().map(|(name, _)| json!(name)).collect());
+        }
+        if let Some(due) = edit.due {
+            more.insert("due".to_owned(), json!(due));
+        }
+        if let Some(delay_ms) = edit.delay_ms {
+            more.insert("delay_ms".to_owned(), json!(delay_ms));
+        }
+        self.record_items("edit", items, &outcomes, more);
+        Ok(outcomes)
     }
 
     fn redrive(&self, items: &[ItemRef<'_>], operation: Option<&str>) -> Result<Vec<Outcome>> {

@@ -2,8 +2,10 @@
 
 use super::handle::Queue;
 use super::inner::QueueInner;
+use super::moved::{self, Moved};
 use super::record::KEEP_NONE;
 use crate::calls::{self, ActionStep, QueueSetting, check_count};
+use crate::description::QueueSpec;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::error::Result;
@@ -11,8 +13,8 @@ use crate::ident::QueueName;
 #[cfg(doc)]
 use crate::item::Answer;
 use crate::item::{
-    Filter, ItemRef, Minute, OperatorAction, OperatorVerb, Outcome, Pause, PauseEnd, RegisteredWorker, Schedule,
-    ScheduleChange, Watched,
+    Edit, Filter, Item, ItemRef, Minute, OperatorAction, OperatorVerb, Outcome, Pause, PauseEnd, RegisteredWorker,
+    Schedule, ScheduleChange, Watched,
 };
 use crate::metrics::CallKind;
 use std::sync::Arc;
@@ -149,6 +151,40 @@ impl Queue {
     /// Those of the call; [`ErrorKind::InvalidArgument`] for a purge, which has no outcome for each item.
     pub fn act(&self, verb: OperatorVerb, items: &[ItemRef<'_>]) -> Result<Vec<Outcome>> {
         self.0.act(verb, items, None, None)
+    }
+
+    /// Gives items that wait (Pending, Error, Paused) other values or another due time, in one commit; they stay in their state, and
+    /// no worker has them meanwhile. Each has its own outcome, in the same order: [`Answer::Conflict`] where it has another token by
+    /// now, [`Answer::IllegalTransition`] where it does not wait. It is recorded, with the names of the columns.
+    ///
+    /// `operation` is as for [`Queue::settle`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidItem`] for a value that its column does not take, or a column by which items are found, grouped or
+    /// recognized; [`ErrorKind::InvalidArgument`] for an edit of nothing; [`ErrorKind::OutcomeUnknown`] as for [`Queue::settle`].
+    pub fn edit(&self, items: &[ItemRef<'_>], edit: &Edit<'_>, operation: Option<&str>) -> Result<Vec<Outcome>> {
+        self.0.edit(items, edit, operation)
+    }
+
+    /// Moves an item that waits or has failed to another queue of this schema, in one transaction: it is enqueued there, with the
+    /// columns of the same names, its type and, unless it failed, its due time; here it is Cancelled, and its response names the new
+    /// key. With another token by now, or in work, it stays where it is. Values without a column there stay with the cancelled item.
+    ///
+    /// `operation` is as for [`Queue::settle`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidItem`] when the other queue does not take it, as [`takes`](Self::takes) says why;
+    /// [`ErrorKind::UnknownQueue`]; [`ErrorKind::OutcomeUnknown`] as for [`Queue::settle`].
+    pub fn move_item(&self, item: &ItemRef<'_>, to: &str, operation: Option<&str>) -> Result<Moved> {
+        self.0.move_item(item, to, operation)
+    }
+
+    /// Whether a queue of this description takes an item of this one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidItem`] says why not.
+    pub fn takes(&self, item: &Item<'_>, to: &QueueSpec) -> Result<()> {
+        moved::as_new(self.spec(), to, item).map(drop)
     }
 
     /// Begins an action on all items that match, and returns its number. Nothing is changed yet: [`run_action`](Self::run_action)

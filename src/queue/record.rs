@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, Result};
 use crate::item::{Action, Answer, ItemRef, Outcome, Settlement, Watched};
 use crate::metrics::CallKind;
 use crate::session::Session;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 
 /// Why hand-written procedures have no records.
@@ -55,16 +55,24 @@ impl QueueInner {
             let action = first.action;
             let (of, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(of, _)| of.action == action);
             let done = of.iter().filter(|(_, outcome)| outcome.answer == Answer::Ok).count();
-            let filter = keys(of.iter().map(|(settlement, _)| settlement.key));
-            self.record(word(action), &filter, (done, of.len() - done));
+            let filter = Value::Object(keys(of.iter().map(|(settlement, _)| settlement.key)));
+            self.record(word(action), &filter.to_string(), (done, of.len() - done));
             rest = others;
         }
     }
 
-    /// Records an action on these items.
-    pub(super) fn record_items(&self, verb: &str, items: &[ItemRef<'_>], outcomes: &[Outcome]) {
+    /// Records an action on these items, with what else is to be known of it.
+    pub(super) fn record_items(
+        &self,
+        verb: &str,
+        items: &[ItemRef<'_>],
+        outcomes: &[Outcome],
+        more: Map<String, Value>,
+    ) {
         let done = outcomes.iter().filter(|outcome| outcome.answer == Answer::Ok).count();
-        self.record(verb, &keys(items.iter().map(|item| item.key)), (done, outcomes.len() - done));
+        let mut filter = keys(items.iter().map(|item| item.key));
+        filter.extend(more);
+        self.record(verb, &Value::Object(filter).to_string(), (done, outcomes.len() - done));
     }
 
     /// One try: it must not be done twice.
@@ -170,11 +178,15 @@ pub(super) fn cannot(kind: ErrorKind) -> bool {
 }
 
 /// Keys as a filter, the first of them where there are many.
-fn keys<'a>(keys: impl ExactSizeIterator<Item = &'a str>) -> String {
+fn keys<'a>(keys: impl ExactSizeIterator<Item = &'a str>) -> Map<String, Value> {
     let count = keys.len();
     let named: Vec<_> = keys.take(NAMED).collect();
     let more = count - named.len();
-    if more == 0 { json!({"keys": named}) } else { json!({"keys": named, "and_more": more}) }.to_string()
+    let mut filter = Map::from_iter([("keys".to_owned(), json!(named))]);
+    if more > 0 {
+        filter.insert("and_more".to_owned(), json!(more));
+    }
+    filter
 }
 
 fn word(action: Action) -> &'static str {

@@ -127,6 +127,7 @@ impl Target<'_> {
             called => queue.as_ref().map(|(_, table)| in_comment(&table.name)),
             own => queue.as_ref().is_some_and(|(spec, _)| spec.is_own()),
             beside => queue.as_ref().is_some_and(|(_, table)| table.beside()),
+            searchable => queue.as_ref().is_some_and(|(spec, _)| spec.searchable().next().is_some()),
             groups => queue.as_ref().is_some_and(|(spec, _)| spec.order.group.is_some()),
             title,
             drops,

@@ -4,7 +4,7 @@ use super::names::TableNames;
 use super::{columns, kinds, shape, subtypes, takes, tsql};
 use crate::description::{
     BackoffSpec, ColumnCondition, Completion, Holds, KeySource, Literal, QueueSpec, RowCondition, RowTest,
-    ScheduleSpec, TableSpec,
+    ScheduleSpec, TableSpec, may_hold_json,
 };
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
@@ -26,6 +26,11 @@ pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table
         columns => columns.collect::<Vec<_>>(),
         // The columns that a settlement may set.
         settable => spec.settable().map(|column| columns::context(dialect, column, !spec.is_own())).collect::<Vec<_>>(),
+        searchable => spec.searchable().map(|column| context! {
+            written => dialect.in_catalog(&column.name),
+            may_hold_json => may_hold_json(column),
+            ..columns::context(dialect, column, !spec.is_own())
+        }).collect::<Vec<_>>(),
         subtypes => subtypes::contexts(dialect, schema, spec, table),
         ..kind
     };

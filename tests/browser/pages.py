@@ -134,6 +134,7 @@ class Browser:
 
 def every_page(browser: Browser) -> None:
     failed = urllib.parse.quote(browser.server.key("Failed"))
+    waiting = urllib.parse.quote(browser.server.key("Pending"))
     pages = {
         "overview": ("/", "The last 24 hours"),
         "queues": ("/queues", "All queues"),
@@ -141,6 +142,7 @@ def every_page(browser: Browser) -> None:
         "items": ("/queue/Mail/items?status=Failed", "4 items"),
         "item": (f"/queue/Mail/item?key={failed}", "unless it is redriven"),
         "act": ("/queue/Mail/act?verb=redrive", "This changes 4 items"),
+        "edit": (f"/queue/Mail/edit?key={waiting}", "Change the item"),
         "failed": ("/failed", "# no such mailbox"),
         "workers": ("/workers", "Workers that are there"),
         "schedules": ("/schedules", "nightly"),

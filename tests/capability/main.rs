@@ -28,6 +28,7 @@ mod order;
 mod pool;
 mod refused;
 mod roles;
+mod searched;
 mod set;
 mod settle;
 mod shards;
@@ -68,6 +69,7 @@ fn main() {
         pool::BODIES,
         refused::BODIES,
         roles::BODIES,
+        searched::BODIES,
         set::BODIES,
         settle::BODIES,
         shards::BODIES,

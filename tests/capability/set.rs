@@ -22,6 +22,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("set::a_deleted_item_takes_none", a_deleted_item_takes_none),
     ("set::by_hand_too", by_hand_too),
     ("set::within_another_transaction", within_another_transaction),
+    ("set::an_item_that_waits_is_edited_in_its_state", an_item_that_waits_is_edited_in_its_state),
     ("set::a_column_of_either_json_type", a_column_of_either_json_type),
 ];
 
@@ -203,6 +204,49 @@ fn attempts_that_do_not_count_are_not_written(given: &Given) {
         // Alone as well, where a settlement without values is one update.
         let alone = queue.end(set(find("changed"), Action::Complete, note));
         assert_eq!((alone.answer, values(queue, "changed", &["Note"])), (Answer::Conflict, vec![json!("old")]));
+    });
+}
+
+/// Pending, Paused and Error stay what they are; values and due time are new, and what was not given is as before.
+fn an_item_that_waits_is_edited_in_its_state(given: &Given) {
+    on_each_table(given, &json!({"backoff": {"first_ms": 3_600_000, "cap_ms": 3_600_000}}), |_, queue| {
+        queue.enqueue(&["fails", "paused", "held", "pending"].map(item), None).unwrap();
+        let taken = queue.claim(4, Duration::ZERO).unwrap();
+        let find = |payload: &str| taken.iter().find(|item| item.column("Payload") == payload).unwrap();
+        queue.end(Settlement { error: Some("no route"), ..find("fails").settle(Action::Retry) });
+        queue.end(find("paused").settle(Action::Pause));
+        queue.end(find("pending").settle(Action::Release));
+        let edit = |payload: &str, more: Value| {
+            let mut arguments = more;
+            arguments["key"] = json!(find(payload).key);
+            let answer = queue.ask("edit", &arguments.to_string()).unwrap();
+            let outcome = &answer["outcomes"][0];
+            (outcome["answer"].as_str().unwrap().to_owned(), outcome["state"].as_str().unwrap().to_owned())
+        };
+        let is = |answer: &str, state: &str| (answer.to_owned(), state.to_owned());
+        let new = json!({"set": {"Note": "new", "Count": 9}});
+        assert_eq!(edit("fails", new.clone()), is("OK", "Error"));
+        assert_eq!(edit("paused", new.clone()), is("OK", "Paused"));
+        assert_eq!(edit("pending", new.clone()), is("OK", "Pending"));
+        assert_eq!(edit("held", new), is("ILLEGAL_TRANSITION", "Processing"));
+        for (payload, note) in [("fails", "new"), ("paused", "new"), ("pending", "new"), ("held", "old")] {
+            let count = if note == "new" { 9 } else { 1 };
+            assert_eq!(values(queue, payload, &["Note", "Count"]), [json!(note), json!(count)], "{payload}");
+        }
+        let why = |payload: &str| {
+            queue.ask("why", &json!({"key": find(payload).key}).to_string()).unwrap()["why"]["reason"].clone()
+        };
+        assert_eq!(why("fails"), "due_later", "its due time is that of the backoff still");
+        assert_eq!(edit("fails", json!({"delay_ms": 0})).0, "OK");
+        assert_eq!(edit("pending", json!({"delay_ms": 3_600_000})).0, "OK");
+        assert_eq!(why("pending"), "due_later");
+        let again = queue.claim(4, Duration::ZERO).unwrap();
+        let payloads: Vec<_> = again.iter().map(|item| (item.column("Payload").clone(), item.attempt)).collect();
+        assert_eq!(payloads, [(json!("fails"), 2)], "the pending one is due later");
+        assert_eq!(edit("pending", json!({"due": "2026-01-01T00:00:00Z", "set": {"Letter": "l"}})).0, "OK");
+        assert_eq!((queue.take().attempt, values(queue, "pending", &["Letter"])), (1, vec![json!("l")]));
+        queue.end(find("held").settle(Action::Complete));
+        assert_eq!(edit("held", json!({"delay_ms": 0})), is("ILLEGAL_TRANSITION", "Completed"));
     });
 }
 

@@ -178,9 +178,7 @@ impl Side {
             }
             Call::Settle { places, action, text, waits, sets, claims } => {
                 let held: Vec<_> = places.iter().filter_map(|place| self.held.get(*place).cloned()).collect();
-                // The column that orders items is not to be set.
-                let set = if named.ends_with("priority") { json!({"Customer": "set"}) } else { json!({"Rank": 77}) };
-                let set = set.to_string();
+                let set = json!({"Rank": 77}).to_string();
                 let goes = named.ends_with("delete") && *action == Action::Complete;
                 let settlements: Vec<_> = held
                     .iter()

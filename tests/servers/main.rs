@@ -22,6 +22,7 @@ mod infinite;
 mod isolation;
 mod keys;
 mod lives;
+mod moves;
 mod pauses;
 mod postgres_claims;
 mod postgres_plans;

@@ -3,8 +3,8 @@
 use readpast::engine::{Engine, WorkerTerms};
 use readpast::item::{Action, NewItem, Settlement};
 use readpast::{
-    ErrorKind, Filter, ItemRef, ItemState, OperatorAction, OperatorVerb, Queue, QueueSpec, Worker, drop_queue, install,
-    queue::MAX_WAIT, worker::Procedure,
+    Edit, ErrorKind, Filter, ItemRef, ItemState, OperatorAction, OperatorVerb, Queue, QueueSpec, Worker, drop_queue,
+    install, queue::MAX_WAIT, worker::Procedure,
 };
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -49,7 +49,15 @@ fn calls_of_an_operator_are_recorded_and_those_of_a_worker_are_not() {
         assert_eq!(queue.purge(&Filter::default(), 10).unwrap(), 0, "which is no action");
         queue.set_setting("maxAttempts", Some(7)).unwrap();
 
+        let edit = Edit { set: Some(r#"{"N": 7}"#), delay_ms: Some(0), ..Edit::default() };
+        bob.edit(&refs[..1], &edit, None).unwrap();
+        bob.edit(&[ItemRef { token: Some("2001-01-01T00:00:00.0000000"), ..refs[0] }], &edit, None).unwrap();
+
         let found = queue.actions(false, None, 10).unwrap();
+        let recorded: serde_json::Value = serde_json::from_str(found[0].filter.as_ref().unwrap()).unwrap();
+        let names_only = serde_json::json!({"keys": [keys[1]], "set": ["N"], "delay_ms": 0});
+        assert_eq!((short(&found[0]), recorded), (("edit", "bob", "Done", 1, 0), names_only));
+        let found = found[1..].to_vec();
         let expected = [
             ("set", "ann@desk", "Done", 1, 0),
             ("purge", "ann@desk", "Done", 1, 0),

@@ -10,12 +10,12 @@ use super::items::{error_text, explained, line};
 use super::pages::Page;
 use super::request::Request;
 use super::right::Right;
-use super::search::{Fields, fields, filter, query, with_keys};
+use super::search::{Fields, checked, fields, filter, query};
 use crate::output::note;
 use crate::sampler::Sampler;
 use perform::{Ended, Shown, perform};
 use readpast::OperatorVerb as Verb;
-use readpast::{ItemRef, ItemState};
+use readpast::{ItemRef, ItemState, Queue};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ const SEEN: &str = "seen";
 const TOKEN: &str = "token";
 
 /// Why nothing can be changed.
-const CHANGES_NOTHING: &str = "This server, or your right, only shows. It takes --allow-actions, a login that may change items, and a \
+pub const CHANGES_NOTHING: &str = "This server, or your right, only shows. It takes --allow-actions, a login that may change items, and a \
                                    token or a user with the right to operate.";
 
 /// The page for a form that may not operate, or that is not of this server.
@@ -37,6 +37,13 @@ pub fn refused(app: &App, request: &Request) -> Option<Answer> {
     }
     let is_ours = app.auth.trusts_form(&request.headers, request.one("secret"));
     (!is_ours).then(|| app.pages.problem(app, request, 403, "Nothing was done", STRANGE_FORM))
+}
+
+/// The page for a form without the queue's name, where the environment asks for it.
+pub fn unconfirmed(app: &App, queue: &Queue, request: &Request) -> Option<Answer> {
+    let lacks = app.environment.asks_twice() && request.one("confirm").map(str::trim) != Some(queue.name());
+    let text = || format!("This is {}: type the name of the queue.", app.environment.name().unwrap_or_default());
+    lacks.then(|| app.pages.problem(app, request, 400, "Nothing was done", &text()))
 }
 
 /// The action that the request asks for, or a page that says what is wrong.
@@ -63,7 +70,7 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Err(answer) => return answer,
     };
     let queue = &sampler.queue;
-    let mut fields = match fields(request).and_then(|fields| with_keys(queue, fields)) {
+    let mut fields = match fields(request).and_then(|fields| checked(app, queue, fields)) {
         Ok(fields) => fields,
         Err(why) => return app.pages.problem(app, request, 400, "Nothing can be changed", &why),
     };
@@ -141,12 +148,12 @@ pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         return app.pages.problem(app, request, 403, "Nothing was done", STRANGE_FORM);
     }
     let queue = &sampler.queue;
-    if app.environment.asks_twice() && request.one("confirm").map(str::trim) != Some(queue.name()) {
-        let text = format!("This is {}: type the name of the queue.", app.environment.name().unwrap_or_default());
-        return app.pages.problem(app, request, 400, "Nothing was done", &text);
+    if let Some(refusal) = unconfirmed(app, queue, request) {
+        return refusal;
     }
-    let asked =
-        fields(request).and_then(|fields| with_keys(queue, fields)).and_then(|fields| Ok((filter(&fields)?, fields)));
+    let asked = fields(request)
+        .and_then(|fields| checked(app, queue, fields))
+        .and_then(|fields| Ok((filter(&fields)?, fields)));
     let (filter, fields) = match asked {
         Ok(asked) => asked,
         Err(why) => return app.pages.problem(app, request, 400, "Nothing was done", &why),

@@ -4,12 +4,13 @@ use super::answer::Answer;
 use super::items::{error_text, outcome, text, verbs};
 use super::pages::Page;
 use super::request::Request;
-use super::{App, life};
+use super::right::Right;
+use super::{App, edit, life, moving};
 use crate::printable::printable;
 use crate::roles;
 use crate::sampler::Sampler;
 use readpast::item::{ColumnType, utc_ms};
-use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Value, Why};
+use readpast::{Attempt, ErrorKind, Item, ItemRef, ItemState, Queue, QueueSpec, Value, Why};
 use serde_json::{Value as Json, json};
 
 /// The characters of a value in full.
@@ -65,11 +66,18 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "payload_hidden": app.hides_payload,
         "columns": columns,
         "verbs": item.state().map(|state| verbs(app, request, &[state])).unwrap_or_default(),
+        "targets": if app.may(request, Right::Operate) { moving::targets(app, queue, &item) } else { Vec::new() },
+        "confirm": app.environment.asks_twice(),
+        "edits": app.may(request, Right::Operate) && edit::waits(&item),
         "outcome": outcome(app, request),
     });
     let items = format!("/queue/{}/items", super::encoding::encode(queue.name()));
     let title = format!("Item {}", printable(item.key()));
-    let page = Page::of_queue("item.html", "Items", queue, title, data).below_queue(queue).below("Items", items);
+    let page = Page::of_queue("item.html", "Items", queue, title, data)
+        .below_queue(queue)
+        .below("Items", items)
+        .with("secret", json!(app.auth.secret()))
+        .with("token", json!(ItemRef::from(item).token));
     app.pages.answer(app, request, 200, page)
 }
 

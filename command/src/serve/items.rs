@@ -52,7 +52,7 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Ok(fields) => (fields, None),
         Err(why) => (Vec::new(), Some(why)),
     };
-    let (fields, misnamed) = match search::with_keys(queue, fields.clone()) {
+    let (fields, misnamed) = match search::checked(app, queue, fields.clone()) {
         Ok(fields) => (fields, None),
         Err(why) => (fields, Some(why)),
     };
@@ -73,7 +73,7 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         if fields.is_empty() { request.one("q").unwrap_or_default().to_owned() } else { search::typed(&fields) };
     let data = json!({
         "search": typed,
-        "words": search::words(queue.spec()),
+        "words": search::words(app, queue.spec()),
         "columns": columns,
         "items": items,
         "next": next,

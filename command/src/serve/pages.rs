@@ -15,7 +15,7 @@ use readpast::item::{utc_ms, utc_text};
 use serde_json::{Value, json};
 use std::time::SystemTime;
 
-const FILES: [(&str, &str); 17] = [
+const FILES: [(&str, &str); 18] = [
     ("base.html", include_str!("page/base.html")),
     ("parts.html", include_str!("page/parts.html")),
     ("overview.html", include_str!("page/overview.html")),
@@ -25,6 +25,7 @@ const FILES: [(&str, &str); 17] = [
     ("items.html", include_str!("page/items.html")),
     ("item.html", include_str!("page/item.html")),
     ("act.html", include_str!("page/act.html")),
+    ("edit.html", include_str!("page/edit.html")),
     ("failed.html", include_str!("page/failed.html")),
     ("workers.html", include_str!("page/workers.html")),
     ("pauses.html", include_str!("page/pauses.html")),

@@ -3,7 +3,8 @@
 use super::answer::{Answer, JSON};
 use super::request::Request;
 use super::{
-    App, act, doctor, failed, item, items, metrics, operations, overview, pages, pauses, queue, schedules, workers,
+    App, act, doctor, edit, failed, item, items, metrics, moving, operations, overview, pages, pauses, queue,
+    schedules, workers,
 };
 use crate::sampler::Sampler;
 use serde_json::json;
@@ -27,6 +28,8 @@ pub fn route(app: &App, request: &Request) -> Answer {
         return match path.as_slice() {
             ["doctor"] => doctor::run(app, request),
             ["queue", name, "act"] => with(name, act::run),
+            ["queue", name, "edit"] => with(name, edit::run),
+            ["queue", name, "move"] => with(name, moving::run),
             ["queue", name, "operation"] => with(name, operations::cancel),
             ["queue", name, "pauses"] => with(name, pauses::act),
             ["queue", name, "schedule"] => with(name, schedules::act),
@@ -46,6 +49,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
         ["queue", name, "items"] => with(name, items::list),
         ["queue", name, "item"] => with(name, item::page),
         ["queue", name, "act"] => with(name, act::preview),
+        ["queue", name, "edit"] => with(name, edit::form),
         ["queue", name, "operation"] => with(name, operations::one),
         ["queue", name, "pauses"] => with(name, pauses::page),
         ["metrics"] => metrics::prometheus(app),

@@ -1,20 +1,28 @@
 //! Which items are meant: fields of an address, or one line that a person types.
 
+use super::App;
 use super::encoding::encode;
 use super::request::Request;
 use crate::duration;
-use crate::filter::ago;
+use crate::filter::{ago, column};
 use readpast::{Filter, ItemState, Queue, QueueSpec};
 
 /// The fields of an address, each beside its word in a typed search.
-const FIELDS: [(&str, &str); 6] = [
+const FIELDS: [(&str, &str); 7] = [
     ("status", "state"),
     ("type", "type"),
     ("key", "key"),
     ("error", "error"),
     ("older", "older"),
     ("longer", "longer"),
+    (WHERE, WHERE),
 ];
+
+/// Columns that a search completes.
+const COLUMNS: usize = 20;
+
+/// The field of a value in a column: `NAME=VALUE`, typed as `NAME:VALUE`.
+const WHERE: &str = "where";
 
 /// The fields that a request asks for.
 pub type Fields = Vec<(String, String)>;
@@ -29,8 +37,24 @@ pub fn fields(request: &Request) -> Result<Fields, String> {
     Ok(fields)
 }
 
-/// The same with whole keys where short numbers were given, so that a form changes the items that were shown.
-pub fn with_keys(queue: &Queue, mut fields: Fields) -> Result<Fields, String> {
+/// The same with whole keys where short numbers were given, so that a form changes the items that were shown. Refuses columns that the
+/// queue does not have, or that this server hides.
+pub fn checked(app: &App, queue: &Queue, mut fields: Fields) -> Result<Fields, String> {
+    for (_, value) in fields.iter().filter(|(name, _)| name == WHERE) {
+        let name = value.split_once('=').map_or(value.as_str(), |(name, _)| name);
+        if app.hides_payload {
+            return Err(format!("{name} cannot be searched: this server hides payloads."));
+        }
+        let columns: Vec<_> = queue.spec().searchable().map(|column| column.name.as_str()).collect();
+        let is_head = |head: &str| columns.iter().any(|column| column.to_lowercase() == head.to_lowercase());
+        if !is_head(name) && !name.split_once('.').is_some_and(|(head, _)| is_head(head)) {
+            let words = FIELDS.iter().map(|(_, word)| *word).filter(|word| *word != WHERE).chain(columns);
+            let words = words.collect::<Vec<_>>().join(", ");
+            return Err(format!(
+                "Nothing can be searched by {name}. Search by {words}; put other text with a colon in quotes."
+            ));
+        }
+    }
     for (_, value) in fields.iter_mut().filter(|(name, _)| name == "key") {
         *value = queue.whole_key(value).map_err(|error| super::items::error_text(&error))?;
     }
@@ -51,6 +75,7 @@ pub fn filter(fields: &Fields) -> Result<Filter, String> {
             "type" => filter.types.push(value.clone()),
             "key" => filter.keys.get_or_insert_default().push(value.clone()),
             "error" => filter.error = Some(value.clone()),
+            WHERE => filter.columns.push(column(value).map_err(|why| format!("where: {why}"))?),
             "older" => {
                 let age = duration::parse(value.trim()).map_err(|why| format!("older: {why}"))?;
                 filter.before = Some(ago(age).ok_or("older: that is too long ago")?);
@@ -97,16 +122,14 @@ fn parse(typed: &str) -> Result<Fields, String> {
                 let field = FIELDS
                     .iter()
                     .find(|(field, word)| word.eq_ignore_ascii_case(name) || field.eq_ignore_ascii_case(name));
-                let (field, _) = field.ok_or_else(|| {
-                    let words = FIELDS.map(|(_, word)| word).join(", ");
-                    format!(
-                        "Nothing can be searched by {name}. Search by {words}; put other text with a colon in quotes."
-                    )
-                })?;
                 if value.is_empty() {
                     return Err(format!("{name}: has no value"));
                 }
-                fields.push(((*field).to_owned(), value));
+                fields.push(match field {
+                    Some((field, _)) => ((*field).to_owned(), value),
+                    // A column: the queue knows.
+                    None => (WHERE.to_owned(), format!("{name}={value}")),
+                });
             }
         }
         rest = after.trim_start();
@@ -138,22 +161,38 @@ fn value(text: &str) -> Result<(String, &str), String> {
 /// The typed search that asks for the same.
 pub fn typed(fields: &Fields) -> String {
     let word = |(name, value): &(String, String)| {
-        let word = FIELDS.iter().find(|(field, _)| field == name).map_or(name.as_str(), |(_, word)| word);
+        // A column, where its name is a word that reads as nothing else.
+        let is_word = |of: &str| {
+            !of.is_empty()
+                && !of.contains(|c: char| c.is_whitespace() || c == '"' || c == ':')
+                && !FIELDS.iter().any(|(field, word)| word.eq_ignore_ascii_case(of) || field.eq_ignore_ascii_case(of))
+        };
+        let column = (name == WHERE).then(|| value.split_once('=')).flatten();
+        let (name, value) = match column.filter(|(of, sought)| is_word(of) && !sought.is_empty()) {
+            Some((of, sought)) => (of, sought),
+            None => (name.as_str(), value.as_str()),
+        };
+        let word = FIELDS.iter().find(|(field, _)| *field == name).map_or(name, |(_, word)| word);
         let plain = !value.is_empty() && !value.contains(|c: char| c.is_whitespace() || c == '"' || c == '\\');
         let value =
-            if plain { value.clone() } else { format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")) };
+            if plain { value.to_owned() } else { format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")) };
         format!("{word}:{value}")
     };
     fields.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Words to complete a search with.
-pub fn words(spec: &QueueSpec) -> Vec<String> {
+pub fn words(app: &App, spec: &QueueSpec) -> Vec<String> {
     let field = |name: &str, value: &str| typed(&vec![(name.to_owned(), value.to_owned())]);
     let states = ItemState::ALL.iter().map(|state| field("status", state.as_str()));
     let types = spec.types.iter().map(|kind| field("type", kind));
+    let columns = spec
+        .searchable()
+        .filter(|_| !app.hides_payload)
+        .take(COLUMNS)
+        .map(|column| format!("{}:", column.name.as_str()));
     let others = ["key:", "error:", "older:10m", "older:1h", "older:1d", "longer:1m", "longer:10m"].map(str::to_owned);
-    states.chain(types).chain(others).collect()
+    states.chain(types).chain(others).chain(columns).collect()
 }
 
 #[cfg(test)]
@@ -190,12 +229,13 @@ mod tests {
             ("error:\"no such \\\"box\\\"\" key:2722", &[("error", "no such \"box\""), ("key", "2722")]),
             ("no such mailbox", &[("error", "no such mailbox")]),
             ("\"Error: boom\" state:Failed", &[("status", "Failed"), ("error", "Error: boom")]),
+            ("payload.customer:42 Note:\"a b\"", &[("where", "payload.customer=42"), ("where", "Note=a b")]),
             ("key:2026-11-21T08:30:00.1", &[("key", "2026-11-21T08:30:00.1")]),
         ] {
             assert_eq!(parse(typed), Ok(given(expected)), "{typed}");
         }
         for (wrong, says) in [
-            ("payload.customer:42", "by payload.customer"),
+            ("payload.customer:", "payload.customer: has no value"),
             ("state:", "state: has no value"),
             ("error:\"open", "not closed"),
         ] {
@@ -208,7 +248,9 @@ mod tests {
         fn fields_are_typed_and_read_again(values in proptest::collection::vec(any::<String>(), 0..4)) {
             let values = values.into_iter().filter(|value| !value.is_empty());
             let fields: Fields = values.map(|value| ("error".to_owned(), value)).collect();
-            prop_assert_eq!(parse(&typed(&fields)), Ok(fields));
+            prop_assert_eq!(parse(&typed(&fields)), Ok(fields.clone()));
+            let columns: Fields = fields.into_iter().map(|(_, value)| (WHERE.to_owned(), value)).collect();
+            prop_assert_eq!(parse(&typed(&columns)), Ok(columns));
         }
 
         #[test]

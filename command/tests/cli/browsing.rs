@@ -29,6 +29,7 @@ fn each_page_is_there_as_json() {
     let key = json(&served, "/queue/Mail/items?q=state:failed")["items"][0]["key"].as_str().unwrap().to_owned();
     let item = format!("/queue/Mail/item?key={}", encoded(&key));
     let act = "/queue/Mail/act?verb=redrive";
+    let edit = format!("/queue/Mail/edit?key={}", encoded(&key));
     for (path, member) in [
         ("/", "attention"),
         ("/queues", "queues"),
@@ -42,6 +43,7 @@ fn each_page_is_there_as_json() {
         ("/queue/Mail/pauses", "pauses"),
         (item.as_str(), "life"),
         (act, "total"),
+        (edit.as_str(), "fields"),
         ("/nowhere", "error"),
     ] {
         let found = json(&served, path);
@@ -56,7 +58,7 @@ fn each_page_is_there_as_json() {
     let overview = json(&served, "/");
     assert_eq!((&overview["status"], &overview["totals"]["failed"]), (&"Attention".into(), &3.into()));
     assert!(
-        !served.get(&format!("{act}&format=json")).body.contains("secret"),
+        [act, &edit].iter().all(|path| !served.get(&format!("{path}&format=json")).body.contains("secret")),
         "what a form must bring stays out of it"
     );
 }
@@ -91,6 +93,26 @@ fn a_typed_search_finds_and_refuses() {
     let refused = served.get(&format!("/queue/Mail/items?q={}", encoded("payload.customer:42")));
     assert_eq!(refused.status, 400);
     assert!(refused.body.contains("Nothing can be searched by payload.customer"), "{refused:?}");
+    assert!(refused.body.contains("longer, Recipient, Body, N, Urgent, Tags"), "{refused:?}");
+    assert_eq!((count("N:2"), count("n:2 state:failed"), count("N:9")), (1, 1, 0));
+    shell.ok(&[
+        "enqueue",
+        "Mail",
+        "--item",
+        r#"{"Recipient": "x y", "Tags": {"campaign": "spring", "to": {"id": 7}}}"#,
+    ]);
+    assert_eq!(
+        (count("Tags.to.id:7"), count("tags.campaign:spring Recipient:\"x y\""), count("Tags.to.id:8")),
+        (1, 1, 0)
+    );
+    served
+        .get(&format!("/queue/Mail/items?q={}", encoded("Tags.to.id:7")))
+        .shows(&["value=\"Tags.to.id:7\"", "1 item in"]);
+    let wrong = served.get(&format!("/queue/Mail/items?q={}", encoded("N:x")));
+    assert!(wrong.status == 400 && wrong.body.contains("(integer) does not take"), "{wrong:?}");
+    // The preview and the action take the same search.
+    let acting = Served::start(&shell, &["--allow-actions"]).ready();
+    acting.get("/queue/Mail/act?verb=cancel&where=Tags.to.id%3D7").shows(&["changes <b>1</b> item", "name=\"where\""]);
     let moved = served.get("/items?q=state%3AFailed");
     assert_eq!((moved.status, moved.header("location")), (303, Some("/queue/Mail/items?q=state%3AFailed")));
 }
@@ -166,6 +188,8 @@ fn a_payload_can_be_hidden() {
     assert!(shell.ok(&["serve", "--help"]).contains("Keys stay"));
     let hidden = Served::start(&shell, &["--hide-payload"]).ready();
     hidden.get(&address).shows(&["(hidden)", "Recipient"]);
+    let guessed = hidden.get("/queue/Mail/items?q=Recipient:ann%40example.org");
+    assert!(guessed.status == 400 && guessed.body.contains("hides payloads"), "{guessed:?}");
     for path in [address.clone(), format!("{address}&format=json"), "/queue/Mail/items".to_owned()] {
         assert!(!hidden.get(&path).body.contains("ann@example.org"), "{path}");
     }

@@ -10,6 +10,7 @@ mod connecting;
 mod discovering;
 mod documents;
 mod dropping;
+mod editing;
 mod enqueuing;
 mod exporting;
 mod help;

@@ -251,6 +251,11 @@ fn items_are_shown_by_key_and_by_filter() {
         (&["--older-than", "0s", "--key", &key], 1),
         (&["--longer-than", "1h"], 0),
         (&["--longer-than", "1h", "--status", "Failed"], 0),
+        (&["--where", "N=3"], 1),
+        (&["--where", "n=3", "--where", "Recipient=r3"], 1),
+        (&["--where", "N=3", "--where", "Recipient=r4"], 0),
+        (&["--where", "Body.customer=42"], 0),
+        (&["--where", "Recipient=' OR 1=1 --"], 0),
         (&["--limit", "3"], 3),
     ] {
         let text = shell.ok(&[&["show", "Mail"], filter].concat());
@@ -262,6 +267,10 @@ fn items_are_shown_by_key_and_by_filter() {
         (&["--older-than", "soon"], &["--older-than"]),
         (&["--longer-than", "long"], &["--longer-than"]),
         (&["--error", ""], &["error", "empty"]),
+        (&["--where", "N"], &["--where", "COLUMN=VALUE"]),
+        (&["--where", "N=x"], &["column \"N\" (integer) does not take"]),
+        (&["--where", "Nope=1"], &["no column \"Nope\" to look in; it has Recipient, Body, N, Urgent, Tags"]),
+        (&["--where", "Tags=1"], &["look for a member of it, like \"Tags.id\""]),
         (&["x", "--status", "Failed"], &["not both"]),
         (&["2026"], &["\"2026\" is no key of queue Mail", "timestamp", "like 2026-"]),
         (&["--key", "abc"], &["\"abc\" is no key of queue Mail", "timestamp"]),

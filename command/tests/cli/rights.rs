@@ -160,6 +160,7 @@ fn each_form_needs_its_right() {
                 ("/queue/Mail/act", "verb=redrive&error=nothing&".to_owned()),
                 ("/queue/Mail/act", "verb=purge&error=nothing&".to_owned()),
                 ("/queue/Mail/operation", format!("number={number}&")),
+                ("/queue/Mail/edit", "key=x&".to_owned()),
                 ("/queue/Mail/items", String::new()),
             ]
         };
@@ -179,10 +180,13 @@ fn each_form_needs_its_right() {
             statuses
         })
     };
-    let stranger = [401; 5];
-    let reader = [200, 403, 403, 403, 405];
-    let operator = [200, 303, 403, 303, 405];
-    assert_eq!(posts(&["--allow-actions", "--allow-purge"]), [stranger, reader, operator, [200, 303, 303, 303, 405]]);
+    let stranger = [401; 6];
+    let reader = [200, 403, 403, 403, 403, 405];
+    let operator = [200, 303, 403, 303, 400, 405];
+    assert_eq!(
+        posts(&["--allow-actions", "--allow-purge"]),
+        [stranger, reader, operator, [200, 303, 303, 303, 400, 405]]
+    );
     assert_eq!(posts(&["--allow-actions"]), [stranger, reader, operator, operator], "the server purges nothing");
     assert_eq!(posts(&[]), [stranger, reader, reader, reader], "the server changes nothing");
 }

@@ -72,6 +72,7 @@ fn pages_show_what_is_there() {
         ("/queue/Mail/items?status=Nope", 400),
         ("/queue/Mail/items?older=soon", 400),
         ("/queue/Mail/act?verb=redrive", 403),
+        ("/queue/Mail/edit?key=x", 403),
         ("//evil.example/", 400),
         ("/\\evil.example/", 400),
         ("/style.css", 200),

@@ -6,3 +6,6 @@
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_,
 {{- its.list | listed(16) }}
             )
+{%- if searchable %}
+            AND (wanted_ IS NULL OR {{ object("queue_has_fn") }}(wanted_, to_jsonb({{ "v" if beside else "q" }})))
+{%- endif %}

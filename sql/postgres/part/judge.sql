@@ -28,7 +28,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, COALESCE(i.status, v.item_status) AS asked, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND {{ m.holds("i.attempt") }} IS NOT TRUE THEN 'LEASE_LOST'
@@ -36,9 +36,9 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
-                /* The legal changes are read once for all items. */
+                /* The legal changes are read once for all items. An item that waits stays as it is where none is asked for: an edit. */
                 WHEN
-                    (v.item_status || ' ' || i.status = ANY (ARRAY(
+                    ((i.status IS NULL AND v.item_status IN ('Pending', 'Error', 'Paused')) OR v.item_status || ' ' || i.status = ANY (ARRAY(
                         SELECT t.from_status || ' ' || t.to_status FROM {{ object("queue_transition") }} AS t
                     ))) IS NOT TRUE
                     THEN 'ILLEGAL_TRANSITION'
@@ -46,9 +46,9 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 /* A step that the queue has not. */
                 WHEN i.step NOT IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}) THEN 'ILLEGAL_TRANSITION'
 {%- endif %}
-                /* Response, error and values do not go to an item that its status closes to workers. */
+                /* Response, error and values do not go to an item that its status closes to workers, but for an edit and a cancel. */
                 WHEN
-                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    i.status <> 'Cancelled' AND (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT {{ object("queue_is_editable_fn") }}(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
 {%- if sets_values %}
@@ -81,9 +81,9 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 /* An item given back unworked gets its attempt back too, so none is spent. */
                 WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
 {%- if not role.due %}
-                WHEN j.status = 'Pending' AND j.due_at > now_ THEN 'Error'
+                WHEN j.asked = 'Pending' AND j.due_at > now_ THEN 'Error'
 {%- endif %}
-                ELSE j.status
+                ELSE j.asked
             END AS becomes
         FROM judged AS j
         /* So that each gets one answer. */
@@ -108,12 +108,12 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
                 r.due_at,
 {%- if backoff %}
                 CASE
-                    WHEN r.becomes = 'Error' THEN now_ + {{ object("queue_backoff_fn") }}(
+                    WHEN r.becomes = 'Error' AND r.item_status <> 'Error' THEN now_ + {{ object("queue_backoff_fn") }}(
                         r.item_attempt, {{ backoff.first_ms }}, {{ backoff.factor_percent }}, {{ backoff.cap_ms }}, {{ backoff.jitter_percent }}
                     )
                 END,
 {%- elif not own and (not role.due or (beside and parks_errors)) %}
-                CASE WHEN r.becomes = 'Error' THEN now_ END,
+                CASE WHEN r.becomes = 'Error' AND r.item_status <> 'Error' THEN now_ END,
 {%- endif %}
                 r.item_due_at
             ) AS due_at,

@@ -6,7 +6,8 @@
 The items that fit filter_, in the order of their keys, after the key after_ on, at most max_ of them: a page, and the
 last key of it begins the next one. filter_ is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change that is known), error (a part of its text), longer_ms (its last
-attempt took more milliseconds; the one that it is in has done so till now). NULL is all items.
+attempt took more milliseconds; the one that it is in has done so till now){% if searchable %}, columns and members (values that it has, in a
+column or in its JSON: queue_wanted_fn){% endif %}. NULL is all items.
 One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing and locks nothing. Without keys
 it reads the table in order until the page is full; with most_, no more than that many items. A last row with the answer
 MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.

@@ -72,7 +72,7 @@ VALUES
     ('Processing', 'Cancelled'), ('Processing', 'Paused'), ('Processing', 'Terminated'), ('Error', 'Processing'),
     ('Error', 'Pending'), ('Error', 'Failed'), ('Error', 'Cancelled'), ('Error', 'Paused'), ('Error', 'Terminated'),
     ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'),
-    ('Paused', 'Terminated')
+    ('Paused', 'Terminated'), ('Failed', 'Cancelled')
 ON CONFLICT DO NOTHING;
 {% endfilter %}
 {% filter made("TABLE", "queue_operation") %}

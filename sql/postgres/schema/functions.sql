@@ -476,18 +476,20 @@ BEGIN
                 EXISTS (
                     SELECT 1 FROM json_each(filter_) AS m (name, value)
                     WHERE
-                        m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
+                        m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms', 'columns', 'members')
                         OR json_typeof(m.value) NOT IN (
                             'null',
                             CASE
-                                WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
+                                WHEN m.name IN ('keys', 'status', 'types', 'members') THEN 'array'
+                                WHEN m.name = 'columns' THEN 'object'
                                 WHEN m.name = 'longer_ms' THEN 'number'
                                 ELSE 'string'
                             END
                         )
                 )
                 OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
-                THEN 'filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
+                THEN 'filter_ takes keys, status, types, members (arrays), before, after, error (text), longer_ms (a number), '
+                    'columns (an object), once'
             WHEN filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN 'longer_ms is a whole number of milliseconds'
         END;
     END IF;
@@ -539,6 +541,83 @@ AS $$
         AND (before IS NULL OR changed < before) AND (since IS NULL OR changed >= since)
         AND (longer IS NULL OR CASE status WHEN 'Processing' THEN {{ object("queue_ms_fn") }}(started, at) ELSE duration END > longer)
         AND (part IS NULL OR STRPOS(error, part) > 0);
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_wanted_fn") %}
+/*
+The values that a filter looks for, as a row of this type has them: `is` are columns, `members` are members of the JSON in a column, by
+their path. NULL looks for nothing. `names` are the columns that can be searched, and what the row calls them. A condition with a slip in it
+is refused in the words of `called_`. Called by the functions of a queue.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_wanted_fn") }}(called_ text, filter_ json, names json, item anyelement) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    columns_ CONSTANT json := CASE json_typeof(filter_ -> 'columns') WHEN 'object' THEN filter_ -> 'columns' ELSE '{}' END;
+    members_ CONSTANT json := CASE json_typeof(filter_ -> 'members') WHEN 'array' THEN filter_ -> 'members' ELSE '[]' END;
+BEGIN
+    IF json_typeof(filter_ -> 'columns') IS NULL AND json_typeof(filter_ -> 'members') IS NULL THEN
+        RETURN NULL;
+    END IF;
+    IF
+        EXISTS (
+            SELECT 1 FROM json_each(columns_) AS c (name, value)
+            WHERE names -> c.name IS NULL OR json_typeof(c.value) NOT IN ('string', 'number', 'boolean')
+        )
+        OR EXISTS (
+            SELECT 1 FROM json_to_recordset(members_) AS m ("column" text, path text[], value text)
+            WHERE names -> m."column" IS NULL OR CARDINALITY(m.path) BETWEEN 1 AND 3 IS NOT TRUE OR m.value IS NULL
+        )
+    THEN
+        RAISE EXCEPTION '%: columns and members name columns that can be searched, each with a value', called_
+        USING ERRCODE = 'RP021';
+    END IF;
+    item := json_populate_record(
+        item, (SELECT json_object_agg(names ->> c.name, c.value) FROM json_each(columns_) AS c (name, value))
+    );
+    RETURN jsonb_build_object(
+        'is', COALESCE((
+            SELECT jsonb_object_agg(i.name, i.value)
+            FROM jsonb_each(to_jsonb(item)) AS i (name, value)
+            WHERE i.name IN (SELECT names ->> c.name FROM json_object_keys(columns_) AS c (name))
+        ), '{}'),
+        'members', COALESCE((
+            SELECT jsonb_agg(jsonb_build_object('column', names ->> m."column", 'path', m.path, 'value', m.value))
+            FROM json_to_recordset(members_) AS m ("column" text, path text[], value text)
+        ), '[]')
+    );
+END;
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_member_fn") %}
+/* A text, a number or a truth in a document, as it is written; NULL where there is none, and where the text is no JSON. */
+CREATE OR REPLACE FUNCTION {{ object("queue_member_fn") }}(document jsonb, path text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+BEGIN
+    IF jsonb_typeof(document) = 'string' THEN
+        document := (document #>> '{}')::jsonb;
+    END IF;
+    document := document #> path;
+    RETURN CASE WHEN jsonb_typeof(document) IN ('string', 'number', 'boolean') THEN document #>> '{}' END;
+EXCEPTION
+    WHEN data_exception OR program_limit_exceeded THEN
+        RETURN NULL;
+END;
+$$;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_has_fn") %}
+/* Whether an item, as a row of its table, has the values that queue_wanted_fn returns: each is compared in the type of its column. */
+CREATE OR REPLACE FUNCTION {{ object("queue_has_fn") }}(wanted jsonb, item jsonb) RETURNS boolean
+LANGUAGE sql STABLE
+AS $$
+    SELECT
+        item @> (wanted -> 'is')
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jsonb_to_recordset(wanted -> 'members') AS m ("column" text, path text[], value text)
+            WHERE {{ object("queue_member_fn") }}(item -> m."column", m.path) IS DISTINCT FROM m.value
+        );
 $$;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_backoff_fn") %}

@@ -28,6 +28,7 @@ CONTENTS                                     each rule stands once, in the objec
            queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
+           queue_wanted_fn, queue_has_fn, queue_member_fn    the values that a filter looks for in columns and their JSON
            queue_catalog, queue_is_done      what is installed; whether a call has committed
            queue_due                         in which of many queues something is due, as due_<queue> finds
            queue_sleep, queue_ring           who is woken when something is added

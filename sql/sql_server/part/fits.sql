@@ -10,3 +10,11 @@
         {{ item.duration(t) }},
         {{ item.error(t) }}
     ) AS fit
+{%- if searchable %}
+    CROSS APPLY {{ object(queue ~ "_Has_fn") }}(
+        @_Columns, @_Members,
+{%- for c in searchable %}
+        q.{{ c.quoted }}{{ "," if not loop.last }}
+{%- endfor %}
+    ) AS has
+{%- endif %}

@@ -1,9 +1,11 @@
 {#- Locks the items and judges each: by what it is, what is asked for, and what may follow. -#}
 {%- set meets_same = redrive and dedup and dedup.unfinished_only %}
 {%- set is = "q.[Status]" if own else "x.[Is]" %}
+{#- An item that waits stays as it is where no status is asked for: an edit. -#}
+{%- set follows = "CASE WHEN i.[Status] IS NULL AND " ~ is ~ " IN ('Pending', 'Error', 'Paused') THEN " ~ is ~ " ELSE t.[ToStatus] END" %}
 {%- set legal %}{% if redrive %}CASE WHEN {{ is }} NOT IN ('Pending', 'Processing', 'Completed') THEN 'Pending' END
-{%- elif steps %}CASE WHEN i.[Step] IS NULL OR i.[Step] IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}) THEN t.[ToStatus] END
-{%- else %}t.[ToStatus]{% endif %}{% endset %}
+{%- elif steps %}CASE WHEN i.[Step] IS NULL OR i.[Step] IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}) THEN {{ follows }} END
+{%- else %}{{ follows }}{% endif %}{% endset %}
         /* Lock the items, in the order of their keys, and judge each as it is now. */
 {%- if seek %}
         /* An item that moves to another place of the index while it is looked for can be missed, once. */

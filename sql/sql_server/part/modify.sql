@@ -47,7 +47,7 @@
             COALESCE(
                 {{ due }},
                 /* An item that failed is due again: its row beside says when, or nobody finds it. */
-                CASE WHEN k.[Status] = 'Error' THEN {{ item.due_at(t) if role.due else "@_Now" }}{{ " ELSE s.[DueAt]" if not role.due }} END
+                CASE WHEN k.[Status] = 'Error'{{ " AND k.[Was] <> 'Error'" if not role.due }} THEN {{ item.due_at(t) if role.due else "@_Now" }}{{ " ELSE s.[DueAt]" if not role.due }} END
             ),
             CASE WHEN {{ begins }} THEN @Worker ELSE {{ item.owner(t) }} END,
             {{ until }},

@@ -71,7 +71,8 @@ FROM (VALUES
         N'["Processing", "Pending", "Error", "Failed", "Completed", "PartiallyCompleted", "Cancelled", "Paused", "Terminated"]'
     ),
     ('Error', N'["Processing", "Pending", "Failed", "Cancelled", "Paused", "Terminated"]'),
-    ('Paused', N'["Processing", "Pending", "Failed", "Cancelled", "Terminated"]')
+    ('Paused', N'["Processing", "Pending", "Failed", "Cancelled", "Terminated"]'),
+    ('Failed', N'["Cancelled"]')
 ) AS f ([FromStatus], [To])
 CROSS APPLY OPENJSON(f.[To]) AS t
 WHERE NOT EXISTS (

@@ -435,7 +435,8 @@ SELECT
     a.[Answer],
     CASE
         WHEN a.[Answer] <> 'OK' THEN @Is
-        WHEN @AttemptNum < @MaxAttempts OR @Legal = 'Completed' OR k.[IsStep] = 1 OR k.[IsRelease] = 1 THEN @Legal
+        /* A step keeps the claim, and the attempt is not over; an edit begins none. */
+        WHEN @AttemptNum < @MaxAttempts OR @Legal = 'Completed' OR @Legal = @Is OR k.[IsRelease] = 1 THEN @Legal
         ELSE 'Failed' /* its attempts are spent */
     END AS [Status],
     CASE WHEN @Is IS NULL THEN NULL WHEN a.[Answer] = 'OK' THEN @AttemptNum + k.[IsClaim] - k.[IsRelease] ELSE @AttemptNum END AS [AttemptNum],
@@ -454,16 +455,17 @@ FROM (
         /* The same item twice in one call: the first of them counts. */
         WHEN @Place > 1 THEN 'CONFLICT'
         WHEN @Legal IS NULL THEN 'ILLEGAL_TRANSITION'
-        /* Response, error and values do not go to an item that its status closes to workers. */
-        WHEN @HasData = 1 AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted') THEN 'ILLEGAL_TRANSITION'
+        /* Response, error and values do not go to an item that its status closes to workers, but for an edit and a cancel. */
+        WHEN
+            @HasData = 1 AND @Legal NOT IN (@Is, 'Cancelled')
+            AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
+            THEN 'ILLEGAL_TRANSITION'
         WHEN @IsDuplicate = 1 THEN 'DUPLICATE'
         ELSE 'OK'
     END AS [Answer]
 ) AS a
 CROSS APPLY (
     SELECT
-        /* A step keeps the claim, and the attempt is not over. */
-        CASE WHEN @Is = 'Processing' AND @Legal = 'Processing' THEN 1 ELSE 0 END AS [IsStep],
         /* An item given back unworked gets its attempt back too, so none is spent. */
         CASE WHEN @Is = 'Processing' AND @Legal = 'Pending' AND @Release = 1 THEN 1 ELSE 0 END AS [IsRelease],
         /* Processing from another state is a claim of this one item. */
@@ -473,36 +475,46 @@ CROSS APPLY (
 {% filter made("PROCEDURE", "QueueFilterTake") %}
 /*
 Reads the members of a filter, and throws what is wrong in the words of @Called. A condition with a slip in it must not be passed
-over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array.
+over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array, 5 an object.
+@Names has the columns that can be searched: 1 is a plain one, 2 text that may be JSON, 3 JSON, of which only members can be.
 Called by Find_ and Purge_. Returns each member, NULL where it is left out; the states under the names that there are.
 Table access order: QueueStatus.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueFilterTake") }}
     @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT,
-    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT
+    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT,
+    @Names nvarchar(max) = NULL, @Columns nvarchar(max) = NULL OUTPUT, @Members nvarchar(max) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     DECLARE @_Wrong nvarchar(2048);
 
     IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
-        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+        SET @_Wrong = N'@Filter takes keys, status, types, members (arrays), before, after, error (text), longer_ms (a number), columns (an object), once';
     /* A step of its own, since the parts of one condition are evaluated in any order. */
     ELSE IF
         EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
             WHERE
-                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
+                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms', N'columns', N'members')
                 /* A comparison takes no notice of blanks at the end, and JSON_VALUE does. */
                 OR j.[key] LIKE N'% '
                 OR j.[type] NOT IN (
-                    0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 WHEN j.[key] = N'longer_ms' THEN 2 ELSE 1 END
+                    0, CASE j.[key]
+                        WHEN N'keys' THEN 4
+                        WHEN N'status' THEN 4
+                        WHEN N'types' THEN 4
+                        WHEN N'members' THEN 4
+                        WHEN N'columns' THEN 5
+                        WHEN N'longer_ms' THEN 2
+                        ELSE 1
+                    END
                 )
                 /* A member that JSON_VALUE would not take out: NULL. */
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+        SET @_Wrong = N'@Filter takes keys, status, types, members (arrays), before, after, error (text), longer_ms (a number), columns (an object), once';
     ELSE
     BEGIN
         SET @Statuses = JSON_QUERY(@Filter, '$.status');
@@ -517,6 +529,25 @@ BEGIN
             (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
             OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
             SET @_Wrong = N'before and after are UTC times like 2026-11-21T10:00:00';
+        SET @Columns = JSON_QUERY(@Filter, '$.columns');
+        SET @Members = JSON_QUERY(@Filter, '$.members');
+        IF
+            EXISTS (
+                SELECT 1
+                FROM OPENJSON(@Columns) AS j
+                LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[key] COLLATE Latin1_General_BIN2
+                WHERE j.[type] NOT IN (1, 2, 3) OR COALESCE(n.[value], N'3') = N'3'
+            )
+            OR EXISTS (
+                SELECT 1
+                FROM OPENJSON(@Members) WITH (
+                    [Column] nvarchar(4000) '$.column', [Path] nvarchar(4000) '$.path[0]', [Deep] nvarchar(4000) '$.path[3]',
+                    [Value] nvarchar(4000) '$.value'
+                ) AS j
+                LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[Column] COLLATE Latin1_General_BIN2
+                WHERE j.[Path] IS NULL OR j.[Deep] IS NOT NULL OR j.[Value] IS NULL OR COALESCE(n.[value], N'1') = N'1'
+            )
+            SET @_Wrong = N'columns and members name columns that can be searched, each with a value';
         IF EXISTS (
             SELECT 1 FROM OPENJSON(@Statuses) AS s
             WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueStatus") }} AS k WHERE k.[Status] = s.[value])

@@ -32,7 +32,7 @@ CONTENTS                                     each rule stands once, in the objec
            QueueCatalog, QueueIsDone         what is installed; whether a call has committed
            QueueDue                          in which of many queues something is due, as Due_<queue> finds
   Queue    {{ called }}{{ ", " ~ queue ~ "Type, " ~ queue ~ "_Seq" if own }}{{ ", " ~ queue ~ "_Lease (what the table has no column for)" if beside }}; Worker_{{ queue }}_V; {{ queue }}_Setting_V (the limits in force)
-  Inner    {{ queue }}_Add, {{ queue }}_Claim, {{ queue }}_Recover, {{ queue }}_Settle, {{ queue }}_Answered; nobody is granted these
+  Inner    {{ queue }}_Add, {{ queue }}_Claim, {{ queue }}_Recover, {{ queue }}_Settle, {{ queue }}_Answered{{ ", " ~ queue ~ "_Has_fn" if searchable }}; nobody is granted these
   Public   _utx works in the caller's transaction, _trx in one of its own; _Set_ takes many items
 
 CALLS
@@ -43,7 +43,10 @@ CALLS
   Redrive_{{ queue }}_Set_trx                  > {{ queue }}_Answered
   Next_{{ queue }}_Apart_trx                   > Next_{{ queue }}_Set_trx
   QueueDue                               > Due_{{ queue }}
-  Renew_, Find_, Purge_, Stats_, Watch_{{ queue }} and all others stand alone
+{%- if searchable %}
+  Find_{{ queue }}, Purge_{{ queue }}_trx            > {{ queue }}_Has_fn
+{%- endif %}
+  Renew_, {{ "Find_, Purge_, " if not searchable }}Stats_, Watch_{{ queue }} and all others stand alone
 
 LOCKS, IN THIS ORDER
   1. QueueOperation    the call's row; a second call of its identity waits for it

@@ -13,7 +13,6 @@ CONTENTS                                     each rule stands once, in the objec
            queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
            queue_refused                     items that their table does not let a queue change
            queue_sleeper                     processes that wait to be woken
-           queue_pause, _begin, _end; queue_paused_v    what is not to be claimed for now; each is a row of queue_refused too
            queue_action, _note, _step        what operators did; actions on many items
            queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
            queue_schedule                    when queues put items in by themselves
@@ -23,6 +22,7 @@ CONTENTS                                     each rule stands once, in the objec
            queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
+           queue_wanted_fn, queue_has_fn, queue_member_fn    the values that a filter looks for in columns and their JSON
            queue_catalog, queue_is_done      what is installed; whether a call has committed
            queue_due                         in which of many queues something is due, as due_<queue> finds
            queue_sleep, queue_ring           who is woken when something is added
@@ -93,19 +93,18 @@ BEGIN
     "next_job_set_trx", "next_job_trx", "next_job_utx", "purge_job_trx", "queue_action",
     "queue_action_ended_at", "queue_action_note", "queue_action_step", "queue_backoff_fn", "queue_begin_at_fn",
     "queue_begun", "queue_catalog", "queue_clear", "queue_died_fn", "queue_due",
-    "queue_figures", "queue_filter", "queue_finite_fn", "queue_fits_fn", "queue_head_fn",
-    "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn",
-    "queue_json_fn", "queue_kept_fn", "queue_key_fn", "queue_look", "queue_minute",
-    "queue_minute_keep", "queue_ms_fn", "queue_must", "queue_named_fn", "queue_note_refusal",
-    "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_pause", "queue_pause_begin",
-    "queue_pause_end", "queue_paused_v", "queue_recovery", "queue_recovery_turn", "queue_refuse_fn",
-    "queue_refused", "queue_retention", "queue_ring", "queue_schedule", "queue_schema_version",
-    "queue_sets_fn", "queue_sleep", "queue_sleeper", "queue_spec", "queue_state",
-    "queue_status", "queue_take_turn", "queue_taken_fn", "queue_terms", "queue_text_fn",
-    "queue_time_fn", "queue_times_fn", "queue_transition", "queue_turn", "queue_type_access",
-    "queue_unfit_fn", "queue_utc_fn", "queue_watched", "queue_worker", "queue_workers_seen",
-    "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job",
-    "worker_job_v"]'::json) AS n (name)
+    "queue_figures", "queue_filter", "queue_finite_fn", "queue_fits_fn", "queue_has_fn",
+    "queue_head_fn", "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
+    "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn", "queue_key_fn", "queue_look",
+    "queue_member_fn", "queue_minute", "queue_minute_keep", "queue_ms_fn", "queue_must",
+    "queue_named_fn", "queue_note_refusal", "queue_operation", "queue_operation_at", "queue_own_type_v",
+    "queue_recovery", "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention",
+    "queue_ring", "queue_schedule", "queue_schema_version", "queue_sets_fn", "queue_sleep",
+    "queue_sleeper", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
+    "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
+    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
+    "queue_wanted_fn", "queue_watched", "queue_worker", "queue_worker_seen", "recover_job_trx",
+    "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -224,7 +223,8 @@ VALUES
     ('Processing', 'Failed'), ('Processing', 'Completed'), ('Processing', 'PartiallyCompleted'),
     ('Processing', 'Cancelled'), ('Processing', 'Paused'), ('Processing', 'Terminated'), ('Error', 'Processing'),
     ('Error', 'Pending'), ('Error', 'Failed'), ('Error', 'Cancelled'), ('Error', 'Paused'), ('Error', 'Terminated'),
-    ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'), ('Paused', 'Terminated')
+    ('Paused', 'Processing'), ('Paused', 'Pending'), ('Paused', 'Failed'), ('Paused', 'Cancelled'),
+    ('Paused', 'Terminated'), ('Failed', 'Cancelled')
 ON CONFLICT DO NOTHING;
 
 /*
@@ -291,32 +291,14 @@ WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
 is left aside until a time that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
 item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index or an exclusion, which pass
-when another row does. The row goes when its item is let through. A row with the word pause stands for one of queue_pause.
+when another row does. The row goes when its item is let through.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
     queue text NOT NULL, key text NOT NULL,
-    doing text NOT NULL, /* claim, recover or pause */
+    doing text NOT NULL, /* claim or recover */
     reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL,
     since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
-
-/* Queues of which nothing is claimed for now, or nothing of a type; the type '' is all of the queue. */
-CREATE TABLE IF NOT EXISTS "readpast"."queue_pause" (
-    queue text NOT NULL, type text NOT NULL, since timestamptz NOT NULL, until timestamptz NULL, /* NULL: until it is resumed */
-    who text NOT NULL, login text NOT NULL, reason text NULL, PRIMARY KEY (queue, type)
-);
-
-/* The pauses in force. The name of a type that the caller may not see stays hidden, and so does its pause. */
-CREATE OR REPLACE VIEW "readpast"."queue_paused_v" AS
-SELECT p.queue, p.type, p.since, p.until, p.who, p.login, p.reason
-FROM "readpast"."queue_pause" AS p
-WHERE
-    (p.until > CLOCK_TIMESTAMP()) IS NOT FALSE
-    AND (
-        p.type = ''
-        OR EXISTS (SELECT 1 FROM "readpast"."queue_own_type_v" AS o WHERE o.queue = p.queue AND o.type IN (p.type, '*'))
-        OR NOT EXISTS (SELECT 1 FROM "readpast"."queue_type_access" AS a WHERE a.queue = p.queue)
-    );
 
 /*
 The record of operators' actions: redrives, purges, cancels, pauses, settings. An action on many items goes on from its row: place is
@@ -797,18 +779,20 @@ BEGIN
                 EXISTS (
                     SELECT 1 FROM json_each(filter_) AS m (name, value)
                     WHERE
-                        m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms')
+                        m.name NOT IN ('keys', 'status', 'types', 'before', 'after', 'error', 'longer_ms', 'columns', 'members')
                         OR json_typeof(m.value) NOT IN (
                             'null',
                             CASE
-                                WHEN m.name IN ('keys', 'status', 'types') THEN 'array'
+                                WHEN m.name IN ('keys', 'status', 'types', 'members') THEN 'array'
+                                WHEN m.name = 'columns' THEN 'object'
                                 WHEN m.name = 'longer_ms' THEN 'number'
                                 ELSE 'string'
                             END
                         )
                 )
                 OR EXISTS (SELECT 1 FROM json_object_keys(filter_) AS m (name) GROUP BY m.name HAVING COUNT(*) > 1)
-                THEN 'filter_ takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once'
+                THEN 'filter_ takes keys, status, types, members (arrays), before, after, error (text), longer_ms (a number), '
+                    'columns (an object), once'
             WHEN filter_ ->> 'longer_ms' !~ '^[0-9]{1,18}$' THEN 'longer_ms is a whole number of milliseconds'
         END;
     END IF;
@@ -858,6 +842,77 @@ AS $$
         AND (before IS NULL OR changed < before) AND (since IS NULL OR changed >= since)
         AND (longer IS NULL OR CASE status WHEN 'Processing' THEN "readpast"."queue_ms_fn"(started, at) ELSE duration END > longer)
         AND (part IS NULL OR STRPOS(error, part) > 0);
+$$;
+
+/*
+The values that a filter looks for, as a row of this type has them: `is` are columns, `members` are members of the JSON in a column, by
+their path. NULL looks for nothing. `names` are the columns that can be searched, and what the row calls them. A condition with a slip in it
+is refused in the words of `called_`. Called by the functions of a queue.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_wanted_fn"(called_ text, filter_ json, names json, item anyelement) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    columns_ CONSTANT json := CASE json_typeof(filter_ -> 'columns') WHEN 'object' THEN filter_ -> 'columns' ELSE '{}' END;
+    members_ CONSTANT json := CASE json_typeof(filter_ -> 'members') WHEN 'array' THEN filter_ -> 'members' ELSE '[]' END;
+BEGIN
+    IF json_typeof(filter_ -> 'columns') IS NULL AND json_typeof(filter_ -> 'members') IS NULL THEN RETURN NULL;
+    END IF;
+    IF
+        EXISTS (
+            SELECT 1 FROM json_each(columns_) AS c (name, value)
+            WHERE names -> c.name IS NULL OR json_typeof(c.value) NOT IN ('string', 'number', 'boolean')
+        )
+        OR EXISTS (
+            SELECT 1 FROM json_to_recordset(members_) AS m ("column" text, path text[], value text)
+            WHERE names -> m."column" IS NULL OR CARDINALITY(m.path) BETWEEN 1 AND 3 IS NOT TRUE OR m.value IS NULL
+        )
+    THEN
+        RAISE EXCEPTION '%: columns and members name columns that can be searched, each with a value', called_
+        USING ERRCODE = 'RP021';
+    END IF;
+    item := json_populate_record(item, (SELECT json_object_agg(names ->> c.name, c.value) FROM json_each(columns_) AS c (name, value)));
+    RETURN jsonb_build_object(
+        'is', COALESCE((
+            SELECT jsonb_object_agg(i.name, i.value)
+            FROM jsonb_each(to_jsonb(item)) AS i (name, value)
+            WHERE i.name IN (SELECT names ->> c.name FROM json_object_keys(columns_) AS c (name))
+        ), '{}'),
+        'members', COALESCE((
+            SELECT jsonb_agg(jsonb_build_object('column', names ->> m."column", 'path', m.path, 'value', m.value))
+            FROM json_to_recordset(members_) AS m ("column" text, path text[], value text)
+        ), '[]')
+    );
+END;
+$$;
+
+/* A text, a number or a truth in a document, as it is written; NULL where there is none, and where the text is no JSON. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_member_fn"(document jsonb, path text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+BEGIN
+    IF jsonb_typeof(document) = 'string' THEN
+        document := (document #>> '{}')::jsonb;
+    END IF;
+    document := document #> path;
+    RETURN CASE WHEN jsonb_typeof(document) IN ('string', 'number', 'boolean') THEN document #>> '{}' END;
+EXCEPTION
+    WHEN data_exception OR program_limit_exceeded THEN
+        RETURN NULL;
+END;
+$$;
+
+/* Whether an item, as a row of its table, has the values that queue_wanted_fn returns: each is compared in the type of its column. */
+CREATE OR REPLACE FUNCTION "readpast"."queue_has_fn"(wanted jsonb, item jsonb) RETURNS boolean
+LANGUAGE sql STABLE
+AS $$
+    SELECT
+        item @> (wanted -> 'is')
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jsonb_to_recordset(wanted -> 'members') AS m ("column" text, path text[], value text)
+            WHERE "readpast"."queue_member_fn"(item -> m."column", m.path) IS DISTINCT FROM m.value
+        );
 $$;
 
 /*
@@ -1442,7 +1497,7 @@ The figures of watch_<queue>, from the items that it has looked at: those that w
 look of their own), the newest, those before the last ones taken, and those of the history. more: more items wait than it looked at.
 seen: the types that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table has them.
 Called by the functions of a queue.
-Table access order: queue_status, queue_refused, queue_pause.
+Table access order: queue_status, queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_watched"(
     queue_ text, most_ integer, now_ timestamptz, waiting_ "readpast"."queue_look"[], flying_ "readpast"."queue_look"[],
@@ -1588,16 +1643,10 @@ BEGIN
         (
             SELECT 'refused', x.times, FALSE, "readpast"."queue_ms_fn"(now_, x.until), x.doing || ': ' || x.reason, x.key
             FROM "readpast"."queue_refused" AS x
-            WHERE x.queue = queue_ AND x.doing <> 'pause' AND (seen_ IS NULL OR '*' = ANY(seen_))
+            WHERE x.queue = queue_ AND (seen_ IS NULL OR '*' = ANY(seen_))
             ORDER BY x.since
             LIMIT 50
         )
-        UNION ALL
-        SELECT
-            'pause', (DATE_PART('epoch', z.since) * 1000000)::bigint, FALSE, (DATE_PART('epoch', z.until) * 1000000)::bigint,
-            json_build_object('who', z.who, 'login', z.login, 'reason', z.reason)::text, z.type
-        FROM "readpast"."queue_paused_v" AS z
-        WHERE z.queue = queue_
         UNION ALL
         (
             SELECT 'error.' || p.status, COUNT(*), FALSE, NULL, p.detail, MAX(p.key)
@@ -1769,49 +1818,42 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_action_step"(bigint, text, integer, bigint, bigint, text, text, text) FROM public;
 
 /*
-A process reports its workers, {"queue", "worker"} in workers_: when one begins and then every half minute, those of all its queues at
-once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
+A worker reports that it is there, when it begins and then every half minute. Another process of the same name begins anew. Rows of
+workers that have not reported for a week go when another begins.
 Table access order: queue_worker.
 */
-CREATE OR REPLACE FUNCTION "readpast"."queue_workers_seen"(workers_ json, host_ text, process_ bigint, version_ text) RETURNS void
+CREATE OR REPLACE FUNCTION "readpast"."queue_worker_seen"(
+    queue_ text, worker_ text, host_ text, process_ bigint, version_ text
+) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
-    known_ integer;
 BEGIN
     UPDATE "readpast"."queue_worker" AS w
     SET seen_at = now_
-    FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text)
-    WHERE w.queue = r.queue AND w.worker = r.worker AND w.host = host_ AND w.process = process_ AND w.version = version_;
-    GET DIAGNOSTICS known_ = ROW_COUNT;
-    IF known_ = JSON_ARRAY_LENGTH(workers_) THEN RETURN;
+    WHERE w.queue = queue_ AND w.worker = worker_ AND w.host = host_ AND w.process = process_ AND w.version = version_;
+    IF FOUND THEN RETURN;
     END IF;
 
     DELETE FROM "readpast"."queue_worker" AS w
-    USING (
-        SELECT o.queue, o.worker FROM "readpast"."queue_worker" AS o
-        WHERE o.queue IN (SELECT r.queue FROM JSON_TO_RECORDSET(workers_) AS r (queue text)) AND o.seen_at < now_ - interval '7 days'
-        LIMIT 1000
-        FOR UPDATE SKIP LOCKED
-    ) AS d
-    WHERE w.queue = d.queue AND w.worker = d.worker;
+    WHERE
+        w.queue = queue_ AND w.worker IN (
+            SELECT o.worker FROM "readpast"."queue_worker" AS o
+            WHERE o.queue = queue_ AND o.seen_at < now_ - interval '7 days'
+            LIMIT 1000
+            FOR UPDATE SKIP LOCKED
+        );
 
     INSERT INTO "readpast"."queue_worker" AS w (queue, worker, host, process, version, started_at, seen_at)
-    SELECT DISTINCT r.queue, r.worker, host_, process_, version_, now_, now_
-    FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text)
-    WHERE NOT EXISTS (
-        SELECT 1 FROM "readpast"."queue_worker" AS k
-        WHERE k.queue = r.queue AND k.worker = r.worker AND k.host = host_ AND k.process = process_ AND k.version = version_
-    )
-    ORDER BY r.queue, r.worker
+    VALUES (queue_, worker_, host_, process_, version_, now_, now_)
     ON CONFLICT (queue, worker) DO UPDATE
     SET host = excluded.host, process = excluded.process, version = excluded.version, started_at = now_, seen_at = now_;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."queue_workers_seen"(json, text, bigint, text) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."queue_worker_seen"(text, text, text, bigint, text) FROM public;
 
 /*
 The figures of this minute. Without due_ it asks for the turn to take them: TRUE for one of all who ask in a minute, who then calls
@@ -1847,90 +1889,6 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_minute_keep"(text, bigint, bigint, bigint, bigint, bigint) FROM public;
-
-/*
-Pauses a queue, or with type_ one type of it: nothing of it is claimed until it is resumed, or for_ms_ are over, or until_ is; items
-that are added meanwhile wait too, and what is in work goes on. A pause that is there gets the new end and reason, and keeps since when
-it is. Returns the end; NULL: there is none. Claims that are under way may still take items.
-Table access order: queue_pause, queue_refused.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."queue_pause_begin"(
-    queue_ text, type_ text, until_ timestamptz, for_ms_ bigint, who_ text, reason_ text
-) RETURNS timestamptz
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    now_ CONSTANT timestamptz := clock_timestamp();
-    end_ CONSTANT timestamptz := COALESCE(until_, now_ + for_ms_ * interval '1 millisecond');
-BEGIN
-    IF NOT COALESCE(
-        HAS_FUNCTION_PRIVILEGE(
-            session_user, TO_REGPROCEDURE('"readpast".' || QUOTE_IDENT('redrive_' || queue_ || '_set_trx') || '(uuid, json)'), 'EXECUTE'
-        ), FALSE
-    )
-    THEN
-        RAISE EXCEPTION 'queue_pause_begin: permission denied: this login may not redrive items of %', queue_ USING ERRCODE = 'RP015';
-    END IF;
-    IF COALESCE(who_, '') = '' OR NOT isfinite(COALESCE(end_, now_)) OR end_ <= now_ OR LENGTH(type_) > 400 THEN
-        RAISE EXCEPTION 'queue_pause_begin: %', CASE
-            WHEN COALESCE(who_, '') = '' THEN 'who_ is empty'
-            WHEN LENGTH(type_) > 400 THEN 'type_ is longer than 400 characters'
-            ELSE 'the pause must end in the future'
-        END
-        USING ERRCODE = 'RP021';
-    END IF;
-    /* Those that are over; a pause of the same kind begins anew. */
-    DELETE FROM "readpast"."queue_pause" AS p WHERE p.queue = queue_ AND p.until <= now_;
-    DELETE FROM "readpast"."queue_refused" AS x WHERE x.queue = queue_ AND x.doing = 'pause' AND x.until <= now_;
-    INSERT INTO "readpast"."queue_pause" AS p (queue, type, since, until, who, login, reason)
-    VALUES (queue_, COALESCE(type_, ''), now_, end_, LEFT(who_, 200), session_user, NULLIF(LEFT(reason_, 400), ''))
-    ON CONFLICT (queue, type) DO UPDATE
-    SET until = excluded.until, who = excluded.who, login = excluded.login, reason = excluded.reason;
-    /* Claims look here anyhow, so that a queue without pauses pays nothing for them. */
-    INSERT INTO "readpast"."queue_refused" AS x (queue, key, doing, reason, times, attempts, since, until)
-    VALUES (queue_, CHR(1) || COALESCE(type_, ''), 'pause', '', 0, 0, now_, COALESCE(end_, 'infinity'))
-    ON CONFLICT (queue, key) DO UPDATE
-    SET until = excluded.until;
-    RETURN end_;
-END;
-$$;
-
-REVOKE ALL ON FUNCTION "readpast"."queue_pause_begin"(text, text, timestamptz, bigint, text, text) FROM public;
-
-/*
-Resumes a queue, or with type_ one type of it, and wakes those who sleep over it: the pauses of the queue and of each type are ended
-one by one. Returns whether there was such a pause.
-Table access order: queue_pause, queue_refused, queue_sleeper.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."queue_pause_end"(queue_ text, type_ text) RETURNS boolean
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    until_ timestamptz;
-BEGIN
-    IF NOT COALESCE(
-        HAS_FUNCTION_PRIVILEGE(
-            session_user, TO_REGPROCEDURE('"readpast".' || QUOTE_IDENT('redrive_' || queue_ || '_set_trx') || '(uuid, json)'), 'EXECUTE'
-        ), FALSE
-    )
-    THEN
-        RAISE EXCEPTION 'queue_pause_end: permission denied: this login may not redrive items of %', queue_ USING ERRCODE = 'RP015';
-    END IF;
-    DELETE FROM "readpast"."queue_pause" AS p
-    WHERE p.queue = queue_ AND p.type = COALESCE(type_, '')
-    RETURNING COALESCE(p.until, 'infinity') INTO until_;
-    DELETE FROM "readpast"."queue_refused" AS x WHERE x.queue = queue_ AND x.key = CHR(1) || COALESCE(type_, '');
-    IF until_ IS NULL THEN RETURN FALSE;
-    END IF;
-    PERFORM "readpast"."queue_ring"(s.queue)
-    FROM (SELECT r.queue FROM "readpast"."queue_sleeper" AS r WHERE r.queue = queue_) AS s;
-    RETURN until_ > clock_timestamp();
-END;
-$$;
-
-REVOKE ALL ON FUNCTION "readpast"."queue_pause_end"(text, text) FROM public;
 
 /* job: the items. A row is both a domain record and a work item. */
 DO $$
@@ -2527,11 +2485,11 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."claim_job_trx"(text, integer, integer, bigint, timestamptz[]) FROM public;
 
 /*
-Claim up to max_ due items, as next_job_set_trx does, while some are paused, or the table refuses some: a unique index, a CHECK or a trigger
+Claim up to max_ due items, as next_job_set_trx does, while the table refuses some: a unique index, a CHECK or a trigger
 of it lets no claim of them through. Those are left aside, for longer each time, and named in queue_refused; the others are
 claimed. One that is refused until its attempts are spent ends Failed, where the table lets it. Claims come here by themselves
 while the queue has such items; the first of them is found by calling this after a claim that the table refused.
-Table access order: queue_pause, job, queue_refused.
+Table access order: job, queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_job_apart_trx"(
     worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, claim_ bigint DEFAULT NULL
@@ -2559,8 +2517,6 @@ DECLARE
     reason_ text;
     constraint_ text;
     taken_ boolean := FALSE;
-    pause_ record;
-    paused_ text[];
 BEGIN
     lease_ms_ := COALESCE(lease_ms_, "readpast"."queue_terms"('job', param_ => 'job.leaseMs', otherwise => 60000));
     max_attempts_ := "readpast"."queue_terms"(
@@ -2568,17 +2524,6 @@ BEGIN
     );
 
     now_ := clock_timestamp();
-    SELECT BOOL_OR(p.type = '') AS everything, MAX(p.until) FILTER (WHERE p.type = '') AS until, ARRAY_AGG(p.type) AS types
-    INTO pause_
-    FROM "readpast"."queue_pause" AS p
-    WHERE p.queue = 'job' AND (p.until > now_) IS NOT FALSE;
-    IF pause_.everything THEN
-        answer := 'EMPTY';
-        answer_due_ms := CEIL(EXTRACT(EPOCH FROM pause_.until - now_) * 1000)::bigint;
-        RETURN NEXT;
-        RETURN;
-    END IF;
-    paused_ := COALESCE(pause_.types, '{}');
 
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
@@ -2591,7 +2536,6 @@ BEGIN
                 FROM "readpast"."queue_refused" AS x
                 WHERE x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(q.enqueued_at) AND x.until > now_
             )
-            AND (q.type::text = ANY(paused_)) IS NOT TRUE
         ORDER BY
             q.scheduled_for, q.enqueued_at
         LIMIT max_
@@ -2686,10 +2630,12 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."next_job_apart_trx"(text, integer, integer, bigint) FROM public;
 
 /*
-Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with the milliseconds
-until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are spent: ask again). With recover_ 1,
-first give back the items of dead workers; with 3 or more, unless somebody did within so many milliseconds. An item that came back from
-a dead worker may have been its death. It is handed out alone, with the answer CLAIMED_ALONE; so a claim ends before it, unless it is first.
+Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
+the milliseconds until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are
+spent: ask again). With recover_ 1, first give back the items of dead workers; with 3 or more, unless somebody did
+within so many milliseconds.
+An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
+CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
 claim_ is a number of the claim's own, above zero: with it claimed_job returns what was claimed, when the answer was lost.
 Table access order: job.
 */
@@ -2775,10 +2721,8 @@ BEGIN
                 SELECT
                     f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
-                /* While the table refuses some, or they are paused, the claim goes around those: asked first, and nothing is locked then. */
-                WHERE NOT EXISTS (
-                    SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job' AND (x.doing <> 'pause' OR x.until > CLOCK_TIMESTAMP())
-                )
+                /* While the table refuses some, the claim goes around those: asked first, and nothing is found or locked then. */
+                WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job')
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
         ) AS v
@@ -2840,10 +2784,8 @@ BEGIN
     END IF;
     IF FOUND THEN RETURN;
     END IF;
-    IF EXISTS (
-        SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job' AND (x.doing <> 'pause' OR x.until > CLOCK_TIMESTAMP())
-    ) THEN
-        /* The table refuses some, or they are paused: around those. */
+    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job') THEN
+        /* The table refuses some: around those. */
         RETURN QUERY
         SELECT n.*
         FROM "readpast"."next_job_apart_trx"(worker_, max_, lease_ms_, claim_ => claim_) AS n;
@@ -2938,7 +2880,7 @@ In how many milliseconds a claim may find something: 0 is now, NULL is not as th
 the items of dead workers, as nobody has within recover_ milliseconds. It locks no row. More may look due than a claim gets:
 what others are about to take, what waits behind its group, what is of a kind that the caller does not claim.
 Called by queue_due.
-Table access order: queue_recovery, job, queue_pause, queue_refused.
+Table access order: queue_recovery, job, queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."due_job"(recover_ integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -2946,7 +2888,6 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     every_ CONSTANT interval := recover_ * interval '1 millisecond';
-    until_ timestamptz;
 BEGIN
     PERFORM
     FROM "readpast"."queue_recovery" AS r
@@ -2961,12 +2902,7 @@ BEGIN
         ORDER BY
             q.scheduled_for, q.enqueued_at
     LIMIT 1;
-    IF FOUND THEN
-        SELECT p.until
-        INTO until_
-        FROM "readpast"."queue_pause" AS p
-        WHERE p.queue = 'job' AND p.type = '' AND (p.until > now_) IS NOT FALSE;
-        RETURN CASE WHEN FOUND THEN CEIL(EXTRACT(EPOCH FROM until_ - now_) * 1000)::bigint ELSE 0 END;
+    IF FOUND THEN RETURN 0;
     END IF;
     RETURN (
         SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
@@ -3030,8 +2966,8 @@ REVOKE ALL ON FUNCTION "readpast"."claimed_job"(text, bigint) FROM public;
 
 /*
 Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
-items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status
+(left out for an edit: an item that waits stays as it is, but for its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then the claimed items, as next_job_set_trx returns them.
@@ -3128,7 +3064,7 @@ BEGIN
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, COALESCE(i.status, v.item_status) AS asked, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
@@ -3136,15 +3072,15 @@ BEGIN
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
-                /* The legal changes are read once for all items. */
+                /* The legal changes are read once for all items. An item that waits stays as it is where none is asked for: an edit. */
                 WHEN
-                    (v.item_status || ' ' || i.status = ANY (ARRAY(
+                    ((i.status IS NULL AND v.item_status IN ('Pending', 'Error', 'Paused')) OR v.item_status || ' ' || i.status = ANY (ARRAY(
                         SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
                     ))) IS NOT TRUE
                     THEN 'ILLEGAL_TRANSITION'
-                /* Response, error and values do not go to an item that its status closes to workers. */
+                /* Response, error and values do not go to an item that its status closes to workers, but for an edit and a cancel. */
                 WHEN
-                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    i.status <> 'Cancelled' AND (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
                 ELSE 'OK'
@@ -3168,7 +3104,7 @@ BEGIN
                 WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
                 /* An item given back unworked gets its attempt back too, so none is spent. */
                 WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
-                ELSE j.status
+                ELSE j.asked
             END AS becomes
         FROM judged AS j
         /* So that each gets one answer. */
@@ -3189,7 +3125,9 @@ BEGIN
             COALESCE(
                 r.due_at,
                 CASE
-                    WHEN r.becomes = 'Error' THEN now_ + "readpast"."queue_backoff_fn"(r.item_attempt, 5000, 200, 3600000, 50)
+                    WHEN r.becomes = 'Error' AND r.item_status <> 'Error' THEN now_ + "readpast"."queue_backoff_fn"(
+                        r.item_attempt, 5000, 200, 3600000, 50
+                    )
                 END,
                 r.item_due_at
             ) AS due_at,
@@ -3281,7 +3219,7 @@ BEGIN
     */
     judged AS MATERIALIZED (
         SELECT
-            i.*, v.*, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
+            i.*, v.*, COALESCE(i.status, v.item_status) AS asked, (v.item_status = 'Processing' AND i.status = 'Pending' AND i.release) AS released,
             CASE
                 WHEN v.item_status IS NULL THEN 'NOT_FOUND'
                 WHEN i.attempt > 0 AND (v.item_status = 'Processing' AND v.item_owner = worker_ AND v.item_attempt = i.attempt) IS NOT TRUE THEN 'LEASE_LOST'
@@ -3289,15 +3227,15 @@ BEGIN
                 WHEN i.token IS NULL AND i.attempt > 0 THEN 'CONFLICT'
                 /* The same item twice in one call: the first of them counts. */
                 WHEN i.occurrence > 1 THEN 'CONFLICT'
-                /* The legal changes are read once for all items. */
+                /* The legal changes are read once for all items. An item that waits stays as it is where none is asked for: an edit. */
                 WHEN
-                    (v.item_status || ' ' || i.status = ANY (ARRAY(
+                    ((i.status IS NULL AND v.item_status IN ('Pending', 'Error', 'Paused')) OR v.item_status || ' ' || i.status = ANY (ARRAY(
                         SELECT t.from_status || ' ' || t.to_status FROM "readpast"."queue_transition" AS t
                     ))) IS NOT TRUE
                     THEN 'ILLEGAL_TRANSITION'
-                /* Response, error and values do not go to an item that its status closes to workers. */
+                /* Response, error and values do not go to an item that its status closes to workers, but for an edit and a cancel. */
                 WHEN
-                    (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
+                    i.status <> 'Cancelled' AND (i.response IS NOT NULL OR i.error IS NOT NULL OR i.new_values IS NOT NULL)
                     AND NOT "readpast"."queue_is_editable_fn"(v.item_status)
                     THEN 'ILLEGAL_TRANSITION'
                 ELSE 'OK'
@@ -3321,7 +3259,7 @@ BEGIN
                 WHEN j.item_status = 'Processing' AND j.status = 'Processing' THEN 'Processing'
                 /* An item given back unworked gets its attempt back too, so none is spent. */
                 WHEN NOT j.released AND j.item_attempt >= max_attempts_ AND j.status <> 'Completed' THEN 'Failed'
-                ELSE j.status
+                ELSE j.asked
             END AS becomes
         FROM judged AS j
         /* So that each gets one answer. */
@@ -3342,7 +3280,9 @@ BEGIN
             COALESCE(
                 r.due_at,
                 CASE
-                    WHEN r.becomes = 'Error' THEN now_ + "readpast"."queue_backoff_fn"(r.item_attempt, 5000, 200, 3600000, 50)
+                    WHEN r.becomes = 'Error' AND r.item_status <> 'Error' THEN now_ + "readpast"."queue_backoff_fn"(
+                        r.item_attempt, 5000, 200, 3600000, 50
+                    )
                 END,
                 r.item_due_at
             ) AS due_at,
@@ -3788,7 +3728,8 @@ REVOKE ALL ON FUNCTION "readpast"."watch_job"(integer) FROM public;
 The items that fit filter_, in the order of their keys, after the key after_ on, at most max_ of them: a page, and the
 last key of it begins the next one. filter_ is a JSON object, of which every member narrows the choice: keys, status and
 types (arrays), before and after (UTC, of the last change that is known), error (a part of its text), longer_ms (its last
-attempt took more milliseconds; the one that it is in has done so till now). NULL is all items.
+attempt took more milliseconds; the one that it is in has done so till now), columns and members (values that it has, in a
+column or in its JSON: queue_wanted_fn). NULL is all items.
 One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing and locks nothing. Without keys
 it reads the table in order until the page is full; with most_, no more than that many items. A last row with the answer
 MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
@@ -3811,6 +3752,7 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     f_ record;
+    wanted_ jsonb;
     keys_ timestamptz[];
     key_1_ timestamptz[];
     from_ record;
@@ -3820,6 +3762,9 @@ BEGIN
     SELECT f.*
     INTO f_
     FROM "readpast"."queue_filter"('find_job', filter_, max_) AS f;
+    wanted_ := "readpast"."queue_wanted_fn"(
+        'find_job', filter_, '{"Customer": "Customer", "Rank": "Rank", "Reference": "Reference"}', NULL::"readpast"."job"
+    );
     IF f_.keys IS NOT NULL THEN
         keys_ := ARRAY(SELECT k.key::timestamptz FROM json_array_elements_text(f_.keys) AS k (key));
     END IF;
@@ -3863,6 +3808,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
         ) AS w;
@@ -3885,6 +3831,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
         ) AS w;
@@ -3907,6 +3854,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
         ) AS w;
@@ -3930,6 +3878,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
         ) AS w;
@@ -3947,6 +3896,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
     /* By expressions, so that the plan begins with the keys, and not with the table in this order. */
     ORDER BY COALESCE(q.enqueued_at, q.enqueued_at)
     LIMIT max_;
@@ -4099,12 +4049,16 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     f_ record;
+    wanted_ jsonb;
     keys_ timestamptz[];
     key_1_ timestamptz[];
 BEGIN
     SELECT f.*
     INTO f_
     FROM "readpast"."queue_filter"('purge_job_trx', filter_, max_) AS f;
+    wanted_ := "readpast"."queue_wanted_fn"(
+        'purge_job_trx', filter_, '{"Customer": "Customer", "Rank": "Rank", "Reference": "Reference"}', NULL::"readpast"."job"
+    );
     IF f_.keys IS NOT NULL THEN
         keys_ := ARRAY(SELECT k.key::timestamptz FROM json_array_elements_text(f_.keys) AS k (key));
     END IF;
@@ -4131,6 +4085,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
             FOR UPDATE OF q SKIP LOCKED
@@ -4148,6 +4103,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
             FOR UPDATE OF q SKIP LOCKED
@@ -4165,6 +4121,7 @@ BEGIN
                 f_.statuses, f_.types, f_.before, f_.since, f_.longer, f_.part, now_, q.status::text, q.type::text, q.updated_at,
                 q.started_at, q.duration, q.error
             )
+            AND (wanted_ IS NULL OR "readpast"."queue_has_fn"(wanted_, to_jsonb(q)))
             ORDER BY q.enqueued_at
             LIMIT max_
             FOR UPDATE OF q SKIP LOCKED

@@ -14,7 +14,6 @@ CONTENTS                                     each rule stands once, in the objec
            QueueOperation                    calls that were made: a second one of the same identity changes nothing
            QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups, to delete
            QueueRefused                      items that their table does not let a queue change
-           QueuePause, -Begin, -End; QueuePaused_V      what is not to be claimed for now; each is a row of QueueRefused too
            QueueAction, -Note, -Step         what operators did; actions on many items
            QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
            QueueSchedule                     when queues put items in by themselves
@@ -27,7 +26,7 @@ CONTENTS                                     each rule stands once, in the objec
            QueueCatalog, QueueIsDone         what is installed; whether a call has committed
            QueueDue                          in which of many queues something is due, as Due_<queue> finds
   Queue    Job, JobType, Job_Seq; Worker_Job_V; Job_Setting_V (the limits in force)
-  Inner    Job_Add, Job_Claim, Job_Recover, Job_Settle, Job_Answered; nobody is granted these
+  Inner    Job_Add, Job_Claim, Job_Recover, Job_Settle, Job_Answered, Job_Has_fn; nobody is granted these
   Public   _utx works in the caller's transaction, _trx in one of its own; _Set_ takes many items
 
 CALLS
@@ -38,13 +37,13 @@ CALLS
   Redrive_Job_Set_trx                  > Job_Answered
   Next_Job_Apart_trx                   > Next_Job_Set_trx
   QueueDue                               > Due_Job
-  Renew_, Find_, Purge_, Stats_, Watch_Job and all others stand alone
+  Find_Job, Purge_Job_trx            > Job_Has_fn
+  Renew_, Stats_, Watch_Job and all others stand alone
 
 LOCKS, IN THIS ORDER
   1. QueueOperation    the call's row; a second call of its identity waits for it
   2. Job: rows in the order of their keys (settle, redrive), waited for; else passing over those that others hold
-  QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueuePause is read
-  before items are locked. QueueRefused comes last.
+  QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueueRefused comes last.
   QueueAction, QueueWorker and QueueMinute: alone, in calls of their own.
 
 SETTINGS THAT EACH PUBLIC PROCEDURE BEGINS WITH, and that are the caller's again at its end
@@ -76,20 +75,19 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job_trx", "Add_Job_utx", "AppSettings",
 "Claimed_Job", "Due_Job", "Find_Job", "Job", "JobType",
-"Job_Add", "Job_Answered", "Job_Claim", "Job_Recover", "Job_Seq",
-"Job_Setting_V", "Job_Settle", "Modify_Job_Set_trx", "Modify_Job_Set_utx", "Modify_Job_trx",
-"Modify_Job_utx", "Next_Job_Apart_trx", "Next_Job_Set_trx", "Next_Job_Set_utx", "Next_Job_trx",
-"Next_Job_utx", "Purge_Job_trx", "QueueAction", "QueueActionNote", "QueueActionStep",
-"QueueBackoff_fn", "QueueCatalog", "QueueDue", "QueueFilterTake", "QueueFits_fn",
-"QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn", "QueueIsRefusal_fn",
-"QueueJudge_fn", "QueueMinute", "QueueMinuteKeep", "QueueNamed_fn", "QueueNoteRefusal",
-"QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V", "QueuePause",
-"QueuePauseBegin", "QueuePauseEnd", "QueuePaused_V", "QueueRecovery", "QueueRecoveryTurn",
-"QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchedule", "QueueSchemaVersion",
-"QueueSpec", "QueueStatus", "QueueTake", "QueueTransition", "QueueTurn",
-"QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker", "QueueWorkersSeen",
-"Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job", "Watch_Job",
-"Worker_Job_V"]';
+"Job_Add", "Job_Answered", "Job_Claim", "Job_Has_fn", "Job_Recover",
+"Job_Seq", "Job_Setting_V", "Job_Settle", "Modify_Job_Set_trx", "Modify_Job_Set_utx",
+"Modify_Job_trx", "Modify_Job_utx", "Next_Job_Apart_trx", "Next_Job_Set_trx", "Next_Job_Set_utx",
+"Next_Job_trx", "Next_Job_utx", "Purge_Job_trx", "QueueAction", "QueueActionNote",
+"QueueActionStep", "QueueBackoff_fn", "QueueCatalog", "QueueDue", "QueueFilterTake",
+"QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
+"QueueIsRefusal_fn", "QueueJudge_fn", "QueueMinute", "QueueMinuteKeep", "QueueNamed_fn",
+"QueueNoteRefusal", "QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
+"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention",
+"QueueSchedule", "QueueSchemaVersion", "QueueSpec", "QueueStatus", "QueueTake",
+"QueueTransition", "QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn",
+"QueueWorker", "QueueWorkerSeen", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx",
+"Stats_Job", "Watch_Job", "Worker_Job_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
 DECLARE @Remedy nvarchar(400), @Message nvarchar(2048);
 /*
@@ -255,7 +253,7 @@ FROM (VALUES
         N'["Processing", "Pending", "Error", "Failed", "Completed", "PartiallyCompleted", "Cancelled", "Paused", "Terminated"]'
     ),
     ('Error', N'["Processing", "Pending", "Failed", "Cancelled", "Paused", "Terminated"]'),
-    ('Paused', N'["Processing", "Pending", "Failed", "Cancelled", "Terminated"]')
+    ('Paused', N'["Processing", "Pending", "Failed", "Cancelled", "Terminated"]'), ('Failed', N'["Cancelled"]')
 ) AS f ([FromStatus], [To])
 CROSS APPLY OPENJSON(f.[To]) AS t
 WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueTransition] AS q WHERE q.[FromStatus] = f.[FromStatus] AND q.[ToStatus] = t.[value]);
@@ -306,22 +304,14 @@ IF OBJECT_ID(N'[readpast].[QueueRecovery]', N'U') IS NULL
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
 is left aside until a time (UTC) that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
 item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index, which pass when another row
-does. The row goes when its item is let through. A row with the word pause stands for one of QueuePause.
+does. The row goes when its item is let through.
 */
 IF OBJECT_ID(N'[readpast].[QueueRefused]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueRefused] (
         [Queue] varchar(40) NOT NULL, [Key] nvarchar(400) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Doing] varchar(10) NOT NULL, /* claim, recover or pause */
+        [Doing] varchar(10) NOT NULL, /* claim or recover */
         [Reason] nvarchar(400) NOT NULL, [Times] int NOT NULL, [Attempts] int NOT NULL, [Since] datetime2(7) NOT NULL,
         [Until] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
-    );
-/* Queues of which nothing is claimed for now, or nothing of a type; the type N'' is all of the queue. Times are UTC. */
-IF OBJECT_ID(N'[readpast].[QueuePause]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueuePause] (
-        [Queue] varchar(40) NOT NULL, [Type] nvarchar(60) NOT NULL, [Since] datetime2(7) NOT NULL,
-        [Until] datetime2(7) NULL, /* NULL: until it is resumed */
-        [Who] nvarchar(200) NOT NULL, [Login] nvarchar(128) NOT NULL, [Reason] nvarchar(400) NULL,
-        CONSTRAINT [PK_QueuePause] PRIMARY KEY CLUSTERED ([Queue], [Type])
     );
 /*
 The record of operators' actions: redrives, purges, cancels, pauses, settings. An action on many items goes on from its row: Place is
@@ -381,32 +371,6 @@ FROM [readpast].[QueueTypeAccess] AS a
 WHERE
     a.[UserName] = USER_NAME()
     OR IS_ROLEMEMBER(a.[UserName]) = 1;');
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/* The pauses in force. The name of a type that the caller may not see stays hidden, and so does its pause. */
-IF OBJECT_ID(N'[readpast].[QueuePaused_V]', N'V') IS NULL
-    EXECUTE (N'CREATE VIEW [readpast].[QueuePaused_V]
-AS
-SELECT
-    p.[Queue],
-    p.[Type],
-    p.[Since],
-    p.[Until],
-    p.[Who],
-    p.[Login],
-    p.[Reason]
-FROM [readpast].[QueuePause] AS p
-WHERE
-    (p.[Until] IS NULL OR p.[Until] > SYSUTCDATETIME())
-    AND (
-        p.[Type] = N''''
-        OR EXISTS (
-            SELECT 1 FROM [readpast].[QueueOwnType_V] AS o
-            WHERE o.[Queue] = p.[Queue] AND o.[Type] IN (p.[Type], N''*'')
-        )
-        OR NOT EXISTS (SELECT 1 FROM [readpast].[QueueTypeAccess] AS a WHERE a.[Queue] = p.[Queue])
-    );');
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
@@ -849,7 +813,8 @@ SELECT
     a.[Answer],
     CASE
         WHEN a.[Answer] <> 'OK' THEN @Is
-        WHEN @AttemptNum < @MaxAttempts OR @Legal = 'Completed' OR k.[IsStep] = 1 OR k.[IsRelease] = 1 THEN @Legal
+        /* A step keeps the claim, and the attempt is not over; an edit begins none. */
+        WHEN @AttemptNum < @MaxAttempts OR @Legal = 'Completed' OR @Legal = @Is OR k.[IsRelease] = 1 THEN @Legal
         ELSE 'Failed' /* its attempts are spent */
     END AS [Status],
     CASE WHEN @Is IS NULL THEN NULL WHEN a.[Answer] = 'OK' THEN @AttemptNum + k.[IsClaim] - k.[IsRelease] ELSE @AttemptNum END AS [AttemptNum],
@@ -868,16 +833,17 @@ FROM (
         /* The same item twice in one call: the first of them counts. */
         WHEN @Place > 1 THEN 'CONFLICT'
         WHEN @Legal IS NULL THEN 'ILLEGAL_TRANSITION'
-        /* Response, error and values do not go to an item that its status closes to workers. */
-        WHEN @HasData = 1 AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted') THEN 'ILLEGAL_TRANSITION'
+        /* Response, error and values do not go to an item that its status closes to workers, but for an edit and a cancel. */
+        WHEN
+            @HasData = 1 AND @Legal NOT IN (@Is, 'Cancelled')
+            AND @Is IN ('Cancelled', 'Paused', 'Terminated', 'Completed', 'PartiallyCompleted')
+            THEN 'ILLEGAL_TRANSITION'
         WHEN @IsDuplicate = 1 THEN 'DUPLICATE'
         ELSE 'OK'
     END AS [Answer]
 ) AS a
 CROSS APPLY (
     SELECT
-        /* A step keeps the claim, and the attempt is not over. */
-        CASE WHEN @Is = 'Processing' AND @Legal = 'Processing' THEN 1 ELSE 0 END AS [IsStep],
         /* An item given back unworked gets its attempt back too, so none is spent. */
         CASE WHEN @Is = 'Processing' AND @Legal = 'Pending' AND @Release = 1 THEN 1 ELSE 0 END AS [IsRelease],
         /* Processing from another state is a claim of this one item. */
@@ -888,36 +854,46 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 Reads the members of a filter, and throws what is wrong in the words of @Called. A condition with a slip in it must not be passed
-over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array.
+over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array, 5 an object.
+@Names has the columns that can be searched: 1 is a plain one, 2 text that may be JSON, 3 JSON, of which only members can be.
 Called by Find_ and Purge_. Returns each member, NULL where it is left out; the states under the names that there are.
 Table access order: QueueStatus.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueFilterTake]
     @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT,
-    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT
+    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT,
+    @Names nvarchar(max) = NULL, @Columns nvarchar(max) = NULL OUTPUT, @Members nvarchar(max) = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     DECLARE @_Wrong nvarchar(2048);
 
     IF ISJSON(@Filter) = 0 OR CHARINDEX(N'{', @Filter) = 0
-        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+        SET @_Wrong = N'@Filter takes keys, status, types, members (arrays), before, after, error (text), longer_ms (a number), columns (an object), once';
     /* A step of its own, since the parts of one condition are evaluated in any order. */
     ELSE IF
         EXISTS (
             SELECT 1 FROM OPENJSON(@Filter) AS j
             WHERE
-                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms')
+                j.[key] NOT IN (N'keys', N'status', N'types', N'before', N'after', N'error', N'longer_ms', N'columns', N'members')
                 /* A comparison takes no notice of blanks at the end, and JSON_VALUE does. */
                 OR j.[key] LIKE N'% '
                 OR j.[type] NOT IN (
-                    0, CASE WHEN j.[key] IN (N'keys', N'status', N'types') THEN 4 WHEN j.[key] = N'longer_ms' THEN 2 ELSE 1 END
+                    0, CASE j.[key]
+                        WHEN N'keys' THEN 4
+                        WHEN N'status' THEN 4
+                        WHEN N'types' THEN 4
+                        WHEN N'members' THEN 4
+                        WHEN N'columns' THEN 5
+                        WHEN N'longer_ms' THEN 2
+                        ELSE 1
+                    END
                 )
                 /* A member that JSON_VALUE would not take out: NULL. */
                 OR (j.[type] = 1 AND DATALENGTH(j.[value]) > 8000)
         )
         OR EXISTS (SELECT 1 FROM OPENJSON(@Filter) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
-        SET @_Wrong = N'@Filter takes keys, status, types (arrays), before, after, error (text), longer_ms (a number), once';
+        SET @_Wrong = N'@Filter takes keys, status, types, members (arrays), before, after, error (text), longer_ms (a number), columns (an object), once';
     ELSE
     BEGIN
         SET @Statuses = JSON_QUERY(@Filter, '$.status');
@@ -932,6 +908,25 @@ BEGIN
             (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
             OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
             SET @_Wrong = N'before and after are UTC times like 2026-11-21T10:00:00';
+        SET @Columns = JSON_QUERY(@Filter, '$.columns');
+        SET @Members = JSON_QUERY(@Filter, '$.members');
+        IF
+            EXISTS (
+                SELECT 1
+                FROM OPENJSON(@Columns) AS j
+                LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[key] COLLATE Latin1_General_BIN2
+                WHERE j.[type] NOT IN (1, 2, 3) OR COALESCE(n.[value], N'3') = N'3'
+            )
+            OR EXISTS (
+                SELECT 1
+                FROM OPENJSON(@Members) WITH (
+                    [Column] nvarchar(4000) '$.column', [Path] nvarchar(4000) '$.path[0]', [Deep] nvarchar(4000) '$.path[3]',
+                    [Value] nvarchar(4000) '$.value'
+                ) AS j
+                LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[Column] COLLATE Latin1_General_BIN2
+                WHERE j.[Path] IS NULL OR j.[Deep] IS NOT NULL OR j.[Value] IS NULL OR COALESCE(n.[value], N'1') = N'1'
+            )
+            SET @_Wrong = N'columns and members name columns that can be searched, each with a value';
         IF EXISTS (
             SELECT 1 FROM OPENJSON(@Statuses) AS s
             WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
@@ -1322,23 +1317,16 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-A process reports its workers, {"queue", "worker"} in @Workers: when one begins and then every half minute, those of all its queues at
-once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
+A worker reports that it is there, when it begins and then every half minute. Another process of the same name begins anew. Rows of
+workers that have not reported for a week go when another begins.
 Table access order: QueueWorker.
 */
-CREATE OR ALTER PROCEDURE [readpast].[QueueWorkersSeen]
-    @Workers nvarchar(max), @Host nvarchar(128), @Process bigint, @Version varchar(40)
+CREATE OR ALTER PROCEDURE [readpast].[QueueWorkerSeen]
+    @Queue varchar(40), @Worker nvarchar(128), @Host nvarchar(128), @Process bigint, @Version varchar(40)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
-    DECLARE @_Seen TABLE ([Queue] varchar(40) NOT NULL, [Worker] nvarchar(128) NOT NULL, PRIMARY KEY ([Queue], [Worker]));
-    DECLARE @_Count int;
-
-    INSERT INTO @_Seen ([Queue], [Worker])
-    SELECT DISTINCT j.[Queue], j.[Worker]
-    FROM OPENJSON(@Workers) WITH ([Queue] varchar(40) '$.queue', [Worker] nvarchar(128) '$.worker') AS j;
-    SET @_Count = @@ROWCOUNT;
 
     UPDATE w
     SET
@@ -1347,22 +1335,20 @@ BEGIN
             WHEN w.[Host] = @Host AND w.[Process] = @Process AND w.[Version] = @Version THEN w.[StartedAt]
             ELSE @_Now
         END
-    FROM @_Seen AS s
-    INNER JOIN [readpast].[QueueWorker] AS w WITH (ROWLOCK) ON w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker];
-    IF @@ROWCOUNT = @_Count RETURN 0;
+    FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK)
+    WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker;
+    IF @@ROWCOUNT > 0 RETURN 0;
 
     DELETE TOP (1000) w
     FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
+    WHERE w.[Queue] = @Queue AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
 
     INSERT INTO [readpast].[QueueWorker] ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
-    SELECT s.[Queue], s.[Worker], @Host, @Process, @Version, @_Now, @_Now
-    FROM @_Seen AS s
+    SELECT @Queue, @Worker, @Host, @Process, @Version, @_Now, @_Now
     WHERE NOT EXISTS (
         SELECT 1 FROM [readpast].[QueueWorker] AS w WITH (UPDLOCK, SERIALIZABLE)
-        WHERE w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker]
-    )
-    ORDER BY s.[Queue], s.[Worker];
+        WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker
+    );
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -1410,94 +1396,6 @@ BEGIN
     END;
 
     SELECT CAST(@_Kept AS bit) AS [Kept];
-END;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/*
-Pauses a queue, or with @Type one type of it: nothing of it is claimed until it is resumed, or @ForMs are over, or @Until (UTC) is; items
-that are added meanwhile wait too, and what is in work goes on. A pause that is there gets the new end and reason, and keeps since when
-it is. Returns the end; NULL: there is none. Claims that are under way may still take items.
-Table access order: QueuePause, QueueRefused.
-*/
-CREATE OR ALTER PROCEDURE [readpast].[QueuePauseBegin]
-    @Queue varchar(40), @Type nvarchar(400), @Until datetime2(7), @ForMs bigint, @Who nvarchar(200), @Reason nvarchar(400)
-AS
-BEGIN
-    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
-    DECLARE @_End datetime2(7) = @Until;
-    DECLARE @_Redrive nvarchar(520);
-    SET @_Redrive = CONCAT(N'[readpast].', QUOTENAME(CONCAT(N'Redrive_', @Queue, N'_Set_trx')));
-    IF COALESCE(HAS_PERMS_BY_NAME(@_Redrive, N'OBJECT', N'EXECUTE'), 0) = 0
-        THROW 50015, N'QueuePauseBegin: permission denied: this login may not redrive items of the queue.', 1;
-    IF COALESCE(@Who, N'') = N'' THROW 50021, N'QueuePauseBegin: @Who is empty.', 1;
-    IF DATALENGTH(@Type) > 120 THROW 50021, N'QueuePauseBegin: @Type is longer than 60 characters.', 1;
-    IF @ForMs > 3155760000000 THROW 50021, N'QueuePauseBegin: @ForMs is more than a hundred years.', 1;
-    IF @_End IS NULL SET @_End = DATEADD(MILLISECOND, @ForMs % 60000, DATEADD(MINUTE, @ForMs / 60000, @_Now));
-    IF @_End <= @_Now THROW 50021, N'QueuePauseBegin: the pause must end in the future.', 1;
-    SET @Type = COALESCE(@Type, N'');
-
-    BEGIN TRANSACTION;
-    /* Those that are over; a pause of the same kind begins anew. */
-    DELETE p
-    FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
-    WHERE p.[Queue] = @Queue AND p.[Type] = @Type AND p.[Until] <= @_Now;
-    DELETE p
-    FROM [readpast].[QueuePause] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE p.[Queue] = @Queue AND p.[Until] <= @_Now;
-    UPDATE p
-    SET [Until] = @_End, [Who] = @Who, [Login] = ORIGINAL_LOGIN(), [Reason] = NULLIF(@Reason, N'')
-    FROM [readpast].[QueuePause] AS p WITH (UPDLOCK, ROWLOCK, SERIALIZABLE)
-    WHERE p.[Queue] = @Queue AND p.[Type] = @Type;
-    IF @@ROWCOUNT = 0
-        INSERT INTO [readpast].[QueuePause] ([Queue], [Type], [Since], [Until], [Who], [Login], [Reason])
-        VALUES (@Queue, @Type, @_Now, @_End, @Who, ORIGINAL_LOGIN(), NULLIF(@Reason, N''));
-    /* Claims look here anyhow, so that a queue without pauses pays nothing for them. */
-    DELETE r
-    FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE r.[Queue] = @Queue AND r.[Doing] = 'pause' AND r.[Until] <= @_Now;
-    UPDATE r
-    SET [Until] = COALESCE(@_End, '9999-12-31')
-    FROM [readpast].[QueueRefused] AS r WITH (UPDLOCK, ROWLOCK, SERIALIZABLE)
-    WHERE r.[Queue] = @Queue AND r.[Key] = CONCAT(NCHAR(1), @Type);
-    IF @@ROWCOUNT = 0
-        INSERT INTO [readpast].[QueueRefused] ([Queue], [Key], [Doing], [Reason], [Times], [Attempts], [Since], [Until])
-        VALUES (@Queue, CONCAT(NCHAR(1), @Type), 'pause', N'', 0, 0, @_Now, COALESCE(@_End, '9999-12-31'));
-    COMMIT TRANSACTION;
-
-    SELECT @_End AS [Until];
-END;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/*
-Resumes a queue, or with @Type one type of it: the pauses of the queue and of each type are ended one by one. Returns 1 if there was such
-a pause, or else 0.
-Table access order: QueuePause, QueueRefused.
-*/
-CREATE OR ALTER PROCEDURE [readpast].[QueuePauseEnd]
-    @Queue varchar(40), @Type nvarchar(400)
-AS
-BEGIN
-    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @_Redrive nvarchar(520);
-    DECLARE @_Ended TABLE ([Until] datetime2(7) NULL);
-    SET @_Redrive = CONCAT(N'[readpast].', QUOTENAME(CONCAT(N'Redrive_', @Queue, N'_Set_trx')));
-    IF COALESCE(HAS_PERMS_BY_NAME(@_Redrive, N'OBJECT', N'EXECUTE'), 0) = 0
-        THROW 50015, N'QueuePauseEnd: permission denied: this login may not redrive items of the queue.', 1;
-
-    BEGIN TRANSACTION;
-    DELETE p
-    OUTPUT deleted.[Until] INTO @_Ended ([Until])
-    FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
-    WHERE p.[Queue] = @Queue AND p.[Type] = COALESCE(@Type, N'');
-    DELETE r
-    FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-    WHERE r.[Queue] = @Queue AND r.[Key] = CONCAT(NCHAR(1), @Type);
-    COMMIT TRANSACTION;
-
-    SELECT COUNT(*) AS [Resumed] FROM @_Ended AS e WHERE e.[Until] IS NULL OR e.[Until] > SYSUTCDATETIME();
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -2188,7 +2086,7 @@ there are such items.
 Locks: of the items in their order, passing over those that others hold.
 Returns the items as Next_Job_Set_trx does, after the commit where it is its own; or, to a caller that wants no rows, one
 item's key and token in @Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent.
-Table access order: QueuePause, Job, QueueRefused.
+Table access order: Job, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Claim]
     @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int, @Within int, @Claim bigint = NULL, @Returns bit = 1,
@@ -2202,8 +2100,6 @@ BEGIN
     DECLARE @_Locked int = 0;
     DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int, @_Alone int;
-    DECLARE @_Paused int = 0; /* 1: some types are paused, 2: the queue is */
-    DECLARE @_PausedType TABLE ([Type] nvarchar(60) NOT NULL PRIMARY KEY);
     DECLARE @_Due TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL, [Key1] datetime2(7) NOT NULL, [AttemptNum] int NOT NULL,
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
@@ -2233,8 +2129,7 @@ BEGIN
     IF @Worker IS NULL OR @Worker = N'' THROW 50021, N'Next_Job: @Worker is empty; a lease needs an owner.', 1;
     IF @LeaseMs < 1 THROW 50021, N'Next_Job: @LeaseMs must be at least 1.', 1;
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Next_Job: @Max must be from 1 to 1000.', 1;
-    IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Job' AND r.[Doing] <> 'pause')
-        SET @_Around = 1;
+    IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Job') SET @_Around = 1;
 
     WHILE @_Around = 0 AND @_Tries < 1000
     BEGIN
@@ -2242,17 +2137,6 @@ BEGIN
         DELETE FROM @_Due;
         DELETE FROM @_Aside;
         SET @_Refuses = CASE WHEN EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Job') THEN 1 ELSE 0 END;
-        SET @_Paused = 0;
-        DELETE FROM @_PausedType;
-        IF @_Refuses = 1
-            SELECT @_Paused = COALESCE(MAX(CASE WHEN p.[Type] = N'' THEN 2 ELSE 1 END), 0)
-            FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
-            WHERE p.[Queue] = 'Job' AND (p.[Until] IS NULL OR p.[Until] > SYSUTCDATETIME());
-        IF @_Paused = 1
-            INSERT INTO @_PausedType ([Type])
-            SELECT p.[Type]
-            FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
-            WHERE p.[Queue] = 'Job' AND (p.[Until] IS NULL OR p.[Until] > SYSUTCDATETIME());
         SET @_Locked = 0;
         BEGIN TRY
             IF @Within = 0
@@ -2267,88 +2151,83 @@ BEGIN
                 SELECT k.[Key1]
                 FROM [readpast].[QueueRefused] AS r
                 CROSS APPLY (SELECT TRY_CAST(NULLIF(r.[Key], N'') AS datetime2(7)) AS [Key1]) AS k
-                WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now AND r.[Doing] <> 'pause' AND NOT (k.[Key1] IS NULL)
+                WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now AND NOT (k.[Key1] IS NULL)
                 GROUP BY k.[Key1];
 
-            /* Items that came back from the dead wait too. */
-            IF @_Paused < 2
+            /*
+            Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
+            update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
+            another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
+            take.
+            */
+            SET @_Take = @Max;
+            INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
+            SELECT TOP (@_Take) q.[EnqueuedAt], q.[AttemptNum], CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END, q.[UpdatedAt]
+            FROM [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
+            WHERE
+                q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
+                AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
+            ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
+            OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
+            SET @_Locked = @@ROWCOUNT;
+
+            IF @_Locked > 0
             BEGIN
+                /* Refusals have spent the attempts of these: they end, unless the table refuses that, too. */
+                IF @_Refuses = 1
+                    UPDATE d
+                    SET
+                        [AttemptNum] = CASE WHEN d.[AttemptNum] < @_MaxAttempts THEN @_MaxAttempts ELSE d.[AttemptNum] END,
+                        [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
+                    FROM @_Due AS d
+                    INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                        ON r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), d.[Key1], 126) COLLATE Latin1_General_BIN2
+                    WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
+                    OPTION (LOOP JOIN, FORCE ORDER);
+
                 /*
-                Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
-                update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
-                another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
-                take.
+                An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+                such item, or with it where it is the first of all. The others are let go with the transaction.
                 */
-                SET @_Take = @Max;
-                INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
-                SELECT TOP (@_Take) q.[EnqueuedAt], q.[AttemptNum], CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END, q.[UpdatedAt]
-                FROM [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
-                WHERE
-                    q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
-                    AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
-                    AND NOT EXISTS (SELECT 1 FROM @_PausedType AS z WHERE z.[Type] = q.[Type])
-                ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
-                OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
-                SET @_Locked = @@ROWCOUNT;
-
-                IF @_Locked > 0
+                SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
+                IF @_Alone IS NOT NULL
                 BEGIN
-                    /* Refusals have spent the attempts of these: they end, unless the table refuses that, too. */
-                    IF @_Refuses = 1
-                        UPDATE d
-                        SET
-                            [AttemptNum] = CASE WHEN d.[AttemptNum] < @_MaxAttempts THEN @_MaxAttempts ELSE d.[AttemptNum] END,
-                            [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
-                        FROM @_Due AS d
-                        INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                            ON r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), d.[Key1], 126) COLLATE Latin1_General_BIN2
-                        WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
-                        OPTION (LOOP JOIN, FORCE ORDER);
+                    IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
+                        SET @_Alone = @_Alone - 1;
 
-                    /*
-                    An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
-                    such item, or with it where it is the first of all. The others are let go with the transaction.
-                    */
-                    SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
-                    IF @_Alone IS NOT NULL
-                    BEGIN
-                        IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
-                            SET @_Alone = @_Alone - 1;
+                    DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
+                END;
 
-                        DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
-                    END;
+                UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_Now THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_Now END;
 
-                    UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_Now THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_Now END;
+                UPDATE q
+                SET
+                    [StartedAt] = @_Now, [AttemptNum] = d.[AttemptNum] + 1, [LeaseOwner] = @Worker,
+                    [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now), [UpdatedAt] = d.[Token], [Status] = 'Processing',
+                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
+                FROM @_Due AS d
+                INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
+                WHERE d.[AttemptNum] < @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
+                OPTION (LOOP JOIN, FORCE ORDER);
+                SET @_Written = @@ROWCOUNT;
 
+                IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] >= @_MaxAttempts)
+                BEGIN
+                    /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                     UPDATE q
                     SET
-                        [StartedAt] = @_Now, [AttemptNum] = d.[AttemptNum] + 1, [LeaseOwner] = @Worker,
-                        [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now), [UpdatedAt] = d.[Token], [Status] = 'Processing',
-                        [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
+                        [LeaseUntil] = NULL,
+                        [Error] = CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused]),
+                        [UpdatedAt] = d.[Token], [Status] = 'Failed'
                     FROM @_Due AS d
                     INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
-                    WHERE d.[AttemptNum] < @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
+                    WHERE d.[AttemptNum] >= @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
                     OPTION (LOOP JOIN, FORCE ORDER);
-                    SET @_Written = @@ROWCOUNT;
-
-                    IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] >= @_MaxAttempts)
-                    BEGIN
-                        /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
-                        UPDATE q
-                        SET
-                            [LeaseUntil] = NULL,
-                            [Error] = CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused]),
-                            [UpdatedAt] = d.[Token], [Status] = 'Failed'
-                        FROM @_Due AS d
-                        INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
-                        WHERE d.[AttemptNum] >= @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
-                        OPTION (LOOP JOIN, FORCE ORDER);
-                        SET @_Written = @_Written + @@ROWCOUNT;
-                    END;
-
-                    IF @_Written <> (SELECT COUNT(*) FROM @_Due)
-                        THROW 50005, N'Job: a row that was locked for the claim changed all the same.', 1;
+                    SET @_Written = @_Written + @@ROWCOUNT;
                 END;
+
+                IF @_Written <> (SELECT COUNT(*) FROM @_Due)
+                    THROW 50005, N'Job: a row that was locked for the claim changed all the same.', 1;
             END;
 
             /* The table has let them through. */
@@ -2413,24 +2292,14 @@ BEGIN
     */
     IF @@ROWCOUNT = 0
         INSERT INTO @_Out ([Seq], [Answer], [DueMs])
-        SELECT
-            1000000, 'EMPTY',
-            CASE
-                WHEN @_Paused = 2
-                    THEN (
-                        SELECT MAX(DATEDIFF_BIG(MILLISECOND, @_Now, p.[Until]) + 1)
-                        FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
-                        WHERE p.[Queue] = 'Job' AND p.[Type] = N''
-                    )
-                ELSE MIN(x.[DueMs])
-            END
+        SELECT 1000000, 'EMPTY', MIN(x.[DueMs])
         FROM (
             /* The items here had spent their attempts, and ended: those behind them are due now. */
             SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1
             FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-            WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now AND r.[Until] < '9999-01-01'
+            WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(u.[DueAt])) + 1
             FROM (
@@ -2590,7 +2459,7 @@ In how many milliseconds a claim may find something: 0 is now, NULL is not as th
 the items of dead workers, as nobody has within @Recover milliseconds. It keeps no lock, and passes over what others hold. More may
 look due than a claim gets: what waits behind its group, what is of a kind that the caller does not claim.
 Called by QueueDue.
-Table access order: QueueRecovery, Job, QueuePause, QueueRefused.
+Table access order: QueueRecovery, Job, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Due_Job]
     @Recover int, @DueMs bigint OUTPUT
@@ -2620,12 +2489,7 @@ BEGIN
         FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
         WHERE q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
     )
-    BEGIN
-        SELECT @DueMs = CASE WHEN p.[Until] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, @_Now, p.[Until]) + 1 END
-        FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
-        WHERE p.[Queue] = 'Job' AND p.[Type] = N'' AND (p.[Until] IS NULL OR p.[Until] > @_Now);
         RETURN;
-    END;
 
     SET @DueMs = (
         SELECT MIN(x.[DueMs])
@@ -2634,7 +2498,7 @@ BEGIN
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1
             FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-            WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now AND r.[Until] < '9999-01-01'
+            WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(u.[DueAt])) + 1
             FROM (
@@ -2874,7 +2738,8 @@ BEGIN
     LEFT JOIN [readpast].[QueueTransition] AS t ON t.[FromStatus] = q.[Status] AND t.[ToStatus] = i.[Status]
     CROSS APPLY [readpast].[QueueJudge_fn](
         @_Now, @Worker, @_MaxAttempts, q.[Status], q.[AttemptNum], q.[UpdatedAt], q.[LeaseOwner], i.[Token], i.[Attempt], i.[Place],
-        t.[ToStatus], CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1 ELSE 0 END, i.[Release], 0
+        CASE WHEN i.[Status] IS NULL AND q.[Status] IN ('Pending', 'Error', 'Paused') THEN q.[Status] ELSE t.[ToStatus] END,
+        CASE WHEN i.[Response] IS NOT NULL OR i.[Error] IS NOT NULL OR i.[Set] IS NOT NULL THEN 1 ELSE 0 END, i.[Release], 0
     ) AS j
     /* One row at a time, so that locks are taken in the order of the keys and none ahead of it. */
     OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
@@ -2970,8 +2835,8 @@ GO
 Settle many items inside the caller's transaction and, with @Max above 0, claim the next ones there: done when it
 commits, undone with its other work when it does not. A refusal is an answer, and leaves the transaction as it is;
 an error ends it (XACT_ABORT).
-@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status
+(left out for an edit: an item that waits stays as it is, but for its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then, in a second
@@ -3005,8 +2870,8 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
-@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status, and where wanted
-step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+@Items is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status
+(left out for an edit: an item that waits stays as it is, but for its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then, in a second
@@ -3569,18 +3434,9 @@ BEGIN
         FROM (
             SELECT TOP (50) r.[Key], r.[Doing], r.[Reason], r.[Times], r.[Until]
             FROM [readpast].[QueueRefused] AS r
-            WHERE r.[Queue] = 'Job' AND r.[Doing] <> 'pause'
+            WHERE r.[Queue] = 'Job'
             ORDER BY r.[Since]
         ) AS x
-        UNION ALL
-        SELECT
-            'pause', DATEDIFF_BIG(MICROSECOND, '1970-01-01', z.[Since]), '', DATEDIFF_BIG(MICROSECOND, '1970-01-01', z.[Until]),
-            CAST(
-                (SELECT z.[Who] AS [who], z.[Login] AS [login], z.[Reason] AS [reason] FOR JSON PATH, WITHOUT_ARRAY_WRAPPER) AS nvarchar(4000)
-            ),
-            z.[Type]
-        FROM [readpast].[QueuePaused_V] AS z
-        WHERE z.[Queue] = 'Job'
         UNION ALL
         SELECT CONCAT('error.', e.[Status]), e.[Items], '', NULL, e.[Detail], e.[Key]
         FROM (
@@ -3601,13 +3457,69 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and the
-last key of it begins the next one. @Filter is a JSON object, of which every member narrows the choice: keys, status and
-types (arrays), before and after (UTC, of the last change), error (a part of its text), longer_ms (its last attempt took
-more milliseconds; the one that it is in has done so till now). NULL is all items.
-One row per item, with the answer FOUND. Columns that are secret are NULL. It changes nothing, and its locks on rows are let go one
-by one. Without keys it reads the table in order until the page is full; with @Most, no more than that many items. A second result
-with the answer MORE then has the key up to which it has looked, if there may be others and the page is not full: go on after it.
+A row where an item has the values that a filter looks for. @Columns is an object of columns, each compared in its type; @Members an array
+of members of the JSON that a column holds (column, path: one to three names; value), compared as they are written: other text does not fit.
+NULL looks for nothing. The values behind are the item's. Called by Find_Job and Purge_Job_trx. Nobody is granted it.
+*/
+CREATE OR ALTER FUNCTION [readpast].[Job_Has_fn] (
+    @Columns nvarchar(max), @Members nvarchar(max), @Value1 nvarchar(max), @Value2 int, @Value3 uniqueidentifier
+)
+RETURNS TABLE
+AS
+RETURN
+SELECT 1 AS [Has]
+WHERE
+    (
+        @Columns IS NULL
+        OR EXISTS (
+            SELECT 1
+            FROM OPENJSON(@Columns) WITH (
+                [Value1] nvarchar(max) '$."Customer"', [Value2] int '$."Rank"', [Value3] uniqueidentifier '$."Reference"'
+            ) AS w
+            WHERE
+                (w.[Value1] IS NULL OR @Value1 + N'.' = w.[Value1] + N'.' COLLATE Latin1_General_BIN2)
+                AND (w.[Value2] IS NULL OR @Value2 = w.[Value2]) AND (w.[Value3] IS NULL OR @Value3 = w.[Value3])
+        )
+    )
+    AND NOT EXISTS (
+        SELECT 1
+        FROM OPENJSON(@Members) WITH (
+            [Column] nvarchar(4000) '$.column', [First] nvarchar(4000) '$.path[0]', [Second] nvarchar(4000) '$.path[1]',
+            [Third] nvarchar(4000) '$.path[2]', [Value] nvarchar(4000) '$.value'
+        ) AS m
+        CROSS APPLY (
+            SELECT
+                CASE m.[Column] COLLATE Latin1_General_BIN2
+                    WHEN N'Customer' THEN @Value1
+                END AS [Text]
+        ) AS d
+        WHERE NOT EXISTS (
+            /* A path that is not a literal takes SQL Server 2017; and what is no JSON must not be opened. */
+            SELECT 1
+            FROM OPENJSON(CASE WHEN ISJSON(d.[Text]) = 1 THEN d.[Text] END) AS a
+            OUTER APPLY OPENJSON(CASE WHEN m.[Second] IS NOT NULL AND a.[type] IN (4, 5) THEN a.[value] END) AS b
+            OUTER APPLY OPENJSON(CASE WHEN m.[Third] IS NOT NULL AND b.[type] IN (4, 5) THEN b.[value] END) AS c
+            CROSS APPLY (
+                SELECT
+                    CASE WHEN m.[Third] IS NOT NULL THEN c.[type] WHEN m.[Second] IS NOT NULL THEN b.[type] ELSE a.[type] END AS [Type],
+                    CASE WHEN m.[Third] IS NOT NULL THEN c.[value] WHEN m.[Second] IS NOT NULL THEN b.[value] ELSE a.[value] END AS [Is]
+            ) AS x
+            WHERE
+                a.[key] = m.[First] COLLATE Latin1_General_BIN2 AND (m.[Second] IS NULL OR b.[key] = m.[Second] COLLATE Latin1_General_BIN2)
+                AND (m.[Third] IS NULL OR c.[key] = m.[Third] COLLATE Latin1_General_BIN2)
+                AND x.[Type] IN (1, 2, 3) AND x.[Is] + N'.' = m.[Value] + N'.' COLLATE Latin1_General_BIN2
+        )
+    );
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and its last key begins the next.
+@Filter is a JSON object, of which every member narrows the choice: keys, status and types (arrays), before and after (UTC, of the last
+change), error (a part of its text), longer_ms (its last attempt took more milliseconds; the one that it is in has done so till now),
+columns and members (values that it has: Job_Has_fn). NULL is all items. One row per item, with the answer FOUND. Secret columns are
+NULL. It changes nothing, and its locks on rows are let go one by one. Without keys it reads the table until the page is full; with @Most,
+no more than that many items. A second result, MORE, then has the key to go on after, if there may be others and the page is not full.
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Find_Job]
@@ -3620,11 +3532,12 @@ BEGIN
     DECLARE @_Look varchar(10), @_Begin1 datetime2(7), @_End1 datetime2(7);
     DECLARE @_Page TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
-    DECLARE @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Longer bigint, @_Error nvarchar(4000), @_Columns nvarchar(max), @_Members nvarchar(max);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
-        N'Find_Job', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
+        N'Find_Job', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT,
+        N'{"Customer": 2, "Rank": 1, "Reference": 1}', @_Columns OUTPUT, @_Members OUTPUT;
     INSERT INTO @_Given ([Ordinal], [Key1])
     SELECT CAST(r.[key] AS int),
         TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
@@ -3706,6 +3619,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
             AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -3718,6 +3632,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
             AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
@@ -3731,6 +3646,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
             AND q.[Status] IN ('Processing') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -3743,6 +3659,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
             AND q.[Status] IN ('Pending', 'Error') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -3755,6 +3672,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
             AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
         ORDER BY q.[EnqueuedAt]
@@ -3776,6 +3694,7 @@ BEGIN
         @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt], q.[Duration],
         q.[Error]
     ) AS fit
+    CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
     WHERE fit.[Fits] = 1
     ORDER BY q.[EnqueuedAt]
     OPTION (LOOP JOIN, FORCE ORDER);
@@ -3932,11 +3851,12 @@ BEGIN
     DECLARE @_Found TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Locked TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
-    DECLARE @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Longer bigint, @_Error nvarchar(4000), @_Columns nvarchar(max), @_Members nvarchar(max);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
-        N'Purge_Job_trx', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT;
+        N'Purge_Job_trx', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT,
+        N'{"Customer": 2, "Rank": 1, "Reference": 1}', @_Columns OUTPUT, @_Members OUTPUT;
     INSERT INTO @_Given ([Ordinal], [Key1])
     SELECT CAST(r.[key] AS int),
         TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
@@ -3968,6 +3888,7 @@ BEGIN
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
                 q.[Duration], q.[Error]
             ) AS fit
+            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
             WHERE fit.[Fits] = 1
             ORDER BY q.[EnqueuedAt]
             OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
@@ -3979,6 +3900,7 @@ BEGIN
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
                 q.[Duration], q.[Error]
             ) AS fit
+            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
             WHERE fit.[Fits] = 1
                 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             ORDER BY q.[EnqueuedAt]
@@ -3991,6 +3913,7 @@ BEGIN
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
                 q.[Duration], q.[Error]
             ) AS fit
+            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
             WHERE fit.[Fits] = 1
                 /* An item that was enqueued later cannot have changed before. */
                 AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)
@@ -4005,6 +3928,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
         WHERE fit.[Fits] = 1
         OPTION (LOOP JOIN, FORCE ORDER);
 

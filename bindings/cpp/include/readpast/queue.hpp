@@ -170,8 +170,8 @@ public:
 
     /// Finds up to `max_items` (1 to 1000) items in the order of their keys, from behind `after_key` on. Nothing is claimed
     /// or changed. `filter` is a JSON object of which every member narrows the choice: "keys", "status", "types" (arrays of
-    /// text), "before", "after" (UTC times of the last change), "error" (a part of its text) and "longer_ms" (the last
-    /// attempt took more milliseconds); none: all items.
+    /// text), "before", "after" (UTC times of the last change), "error" (a part of its text), "longer_ms" (the last
+    /// attempt took more milliseconds) and "columns" (an object of values); none: all items.
     [[nodiscard]] batch find(const text &filter = nullptr, const text &after_key = nullptr,
                              std::int32_t max_items = 1000) const {
         readpast_batch raw = {0};
