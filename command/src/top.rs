@@ -82,14 +82,14 @@ fn watch(mut model: Model, queues: &Arc<Registry>, most: u32) -> Result<Exit> {
         }
         model.take(queues);
         if let Some(Step::Call(call)) = calls.came().map(|came| model.receive(came)) {
-            calls.make(call);
+            calls.make(*call);
         }
         terminal.draw(&screen::lines(&mut model, terminal.size()))?;
         // A key or an answer is seen within this time.
         let within = Duration::from_millis(if model.is_waiting() { 50 } else { 200 });
         match terminal.key(within)?.map(|key| model.press(key)) {
             Some(Step::End) => return Ok(Exit::Done),
-            Some(Step::Call(call)) => calls.make(call),
+            Some(Step::Call(call)) => calls.make(*call),
             Some(Step::Stay) | None => {}
         }
     }

@@ -89,7 +89,7 @@ enum Waits {
 pub enum Step {
     Stay,
     End,
-    Call(Call),
+    Call(Box<Call>),
 }
 
 impl Model {
@@ -195,7 +195,7 @@ impl Model {
         }
         let Some(call) = call else { return Step::Stay };
         self.waits = Some(waits);
-        Step::Call(call)
+        Step::Call(Box::new(call))
     }
 
     /// Takes the answer to the call.
