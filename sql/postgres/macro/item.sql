@@ -85,11 +85,9 @@ NOT EXISTS (
                     AND x.until > now_
             )
 {%- endmacro -%}
-{#- Whether claims go around some items: refused ones, or paused ones as long as the pause is in force. -#}
+{#- Whether claims go around some items, refused or paused ones. -#}
 {%- macro goes_around() -%}
-EXISTS (
-        SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}' AND (x.doing <> 'pause' OR x.until > CLOCK_TIMESTAMP())
-    )
+EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}')
 {%- endmacro -%}
 {#- Not of a type that is paused. -#}
 {%- macro not_paused() %}(q.{{ role.kind }}::text = ANY(paused_)) IS NOT TRUE{% endmacro -%}

@@ -215,7 +215,7 @@ REVOKE ALL ON FUNCTION {{ object("queue_begun") }}(uuid, text, timestamptz) FROM
 One of all who claim looks for the items of dead workers, once in so many milliseconds. TRUE: it is the caller's turn; FALSE: it
 is not; NULL: somebody has it, and keeps his transaction open for as long again, which is to hold nobody up. Nobody waits here.
 Called by the functions of a queue.
-Table access order: queue_recovery, passed over when somebody holds the row.
+Table access order: queue_recovery, then queue_refused, each passed over when somebody holds the row.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_recovery_turn") }}(queue_ text, every_ms_ integer, now_ timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -238,7 +238,16 @@ BEGIN
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS d
     WHERE r.queue = d.queue;
-    IF FOUND THEN RETURN TRUE;
+    IF FOUND THEN
+        /* Pauses that are over are gone around no longer. */
+        DELETE FROM {{ object("queue_refused") }} AS x
+        WHERE
+            x.queue = queue_ AND x.key IN (
+                SELECT d.key FROM {{ object("queue_refused") }} AS d
+                WHERE d.queue = queue_ AND d.doing = 'pause' AND d.until <= now_
+                FOR UPDATE SKIP LOCKED
+            );
+        RETURN TRUE;
     END IF;
     PERFORM
     FROM {{ object("queue_recovery") }} AS r
