@@ -558,7 +558,7 @@ REVOKE ALL ON FUNCTION "readpast"."queue_begun"(uuid, text, timestamptz) FROM pu
 One of all who claim looks for the items of dead workers, once in so many milliseconds. TRUE: it is the caller's turn; FALSE: it
 is not; NULL: somebody has it, and keeps his transaction open for as long again, which is to hold nobody up. Nobody waits here.
 Called by the functions of a queue.
-Table access order: queue_recovery, passed over when somebody holds the row.
+Table access order: queue_recovery, then queue_refused, each passed over when somebody holds the row.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_recovery_turn"(queue_ text, every_ms_ integer, now_ timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -581,7 +581,16 @@ BEGIN
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS d
     WHERE r.queue = d.queue;
-    IF FOUND THEN RETURN TRUE;
+    IF FOUND THEN
+        /* Pauses that are over are gone around no longer. */
+        DELETE FROM "readpast"."queue_refused" AS x
+        WHERE
+            x.queue = queue_ AND x.key IN (
+                SELECT d.key FROM "readpast"."queue_refused" AS d
+                WHERE d.queue = queue_ AND d.doing = 'pause' AND d.until <= now_
+                FOR UPDATE SKIP LOCKED
+            );
+        RETURN TRUE;
     END IF;
     PERFORM
     FROM "readpast"."queue_recovery" AS r
@@ -2769,9 +2778,7 @@ BEGIN
                     f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
                 /* While the table refuses some, or they are paused, the claim goes around those: asked first, and nothing is locked then. */
-                WHERE NOT EXISTS (
-                    SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job' AND (x.doing <> 'pause' OR x.until > CLOCK_TIMESTAMP())
-                )
+                WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job')
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
         ) AS v
@@ -2833,9 +2840,7 @@ BEGIN
     END IF;
     IF FOUND THEN RETURN;
     END IF;
-    IF EXISTS (
-        SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job' AND (x.doing <> 'pause' OR x.until > CLOCK_TIMESTAMP())
-    ) THEN
+    IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job') THEN
         /* The table refuses some, or they are paused: around those. */
         RETURN QUERY
         SELECT n.*
