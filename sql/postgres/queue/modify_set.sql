@@ -15,7 +15,8 @@ not keep finished work from being reported.
 /*
 Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
 items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status
-(left out for an edit: an item that waits stays as it is, but for its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+(left out for an edit: an item that waits stays as it is, but for its values and its due time), and where wanted step, response,
+error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns{{ ", of a subtype's by its name" if subtypes }}: written where the answer is OK; what is left out stays).
 {%- if composite %}
 A key is an array of its columns' values.

@@ -18,7 +18,8 @@ an error ends it (XACT_ABORT).
 Settle many items in one commit and, with @Max above 0, claim the next ones in the same commit.
 {%- endif %}
 @Items is a JSON array of objects: key{{ " (an array, with a value for each column)" if composite }}, token, attempt (0 for a call that is not a worker's), status
-(left out for an edit: an item that waits stays as it is, but for its values and its due time), and where wanted step, response, error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
+(left out for an edit: an item that waits stays as it is, but for its values and its due time), and where wanted step, response,
+error, due (UTC) or delay_ms, release (with status Pending: give the attempt back),
 set (an object of columns{{ ", of a subtype's by its name" if t.subtypes }}: written where the answer is OK; what is left out stays).
 One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND; an item
 that is not OK is untouched. Then, in a second
