@@ -13,6 +13,7 @@ CONTENTS                                     each rule stands once, in the objec
            queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
            queue_refused                     items that their table does not let a queue change
            queue_sleeper                     processes that wait to be woken
+           queue_pause, _begin, _end; queue_paused_v    what is not to be claimed for now; each is a row of queue_refused too
            queue_action, _note, _step        what operators did; actions on many items
            queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
            queue_schedule                    when queues put items in by themselves
@@ -98,13 +99,14 @@ BEGIN
     "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn", "queue_key_fn", "queue_look",
     "queue_member_fn", "queue_minute", "queue_minute_keep", "queue_ms_fn", "queue_must",
     "queue_named_fn", "queue_note_refusal", "queue_operation", "queue_operation_at", "queue_own_type_v",
-    "queue_recovery", "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention",
-    "queue_ring", "queue_schedule", "queue_schema_version", "queue_sets_fn", "queue_sleep",
-    "queue_sleeper", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
-    "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
-    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
-    "queue_wanted_fn", "queue_watched", "queue_worker", "queue_worker_seen", "recover_job_trx",
-    "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
+    "queue_pause", "queue_pause_begin", "queue_pause_end", "queue_paused_v", "queue_recovery",
+    "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention", "queue_ring",
+    "queue_schedule", "queue_schema_version", "queue_sets_fn", "queue_sleep", "queue_sleeper",
+    "queue_spec", "queue_state", "queue_status", "queue_take_turn", "queue_taken_fn",
+    "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn", "queue_transition",
+    "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_wanted_fn",
+    "queue_watched", "queue_worker", "queue_workers_seen", "recover_job_trx", "redrive_job_set_trx",
+    "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -291,14 +293,32 @@ WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
 is left aside until a time that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
 item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index or an exclusion, which pass
-when another row does. The row goes when its item is let through.
+when another row does. The row goes when its item is let through. A row with the word pause stands for one of queue_pause.
 */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_refused" (
     queue text NOT NULL, key text NOT NULL,
-    doing text NOT NULL, /* claim or recover */
+    doing text NOT NULL, /* claim, recover or pause */
     reason text NOT NULL, constraint_name text NULL, times integer NOT NULL, attempts integer NOT NULL,
     since timestamptz NOT NULL, until timestamptz NOT NULL, PRIMARY KEY (queue, key)
 );
+
+/* Queues of which nothing is claimed for now, or nothing of a type; the type '' is all of the queue. */
+CREATE TABLE IF NOT EXISTS "readpast"."queue_pause" (
+    queue text NOT NULL, type text NOT NULL, since timestamptz NOT NULL, until timestamptz NULL, /* NULL: until it is resumed */
+    who text NOT NULL, login text NOT NULL, reason text NULL, PRIMARY KEY (queue, type)
+);
+
+/* The pauses in force. The name of a type that the caller may not see stays hidden, and so does its pause. */
+CREATE OR REPLACE VIEW "readpast"."queue_paused_v" AS
+SELECT p.queue, p.type, p.since, p.until, p.who, p.login, p.reason
+FROM "readpast"."queue_pause" AS p
+WHERE
+    (p.until > CLOCK_TIMESTAMP()) IS NOT FALSE
+    AND (
+        p.type = ''
+        OR EXISTS (SELECT 1 FROM "readpast"."queue_own_type_v" AS o WHERE o.queue = p.queue AND o.type IN (p.type, '*'))
+        OR NOT EXISTS (SELECT 1 FROM "readpast"."queue_type_access" AS a WHERE a.queue = p.queue)
+    );
 
 /*
 The record of operators' actions: redrives, purges, cancels, pauses, settings. An action on many items goes on from its row: place is
@@ -540,7 +560,7 @@ REVOKE ALL ON FUNCTION "readpast"."queue_begun"(uuid, text, timestamptz) FROM pu
 One of all who claim looks for the items of dead workers, once in so many milliseconds. TRUE: it is the caller's turn; FALSE: it
 is not; NULL: somebody has it, and keeps his transaction open for as long again, which is to hold nobody up. Nobody waits here.
 Called by the functions of a queue.
-Table access order: queue_recovery, passed over when somebody holds the row.
+Table access order: queue_recovery, then queue_refused, each passed over when somebody holds the row.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_recovery_turn"(queue_ text, every_ms_ integer, now_ timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -563,7 +583,16 @@ BEGIN
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS d
     WHERE r.queue = d.queue;
-    IF FOUND THEN RETURN TRUE;
+    IF FOUND THEN
+        /* Pauses that are over are gone around no longer. */
+        DELETE FROM "readpast"."queue_refused" AS x
+        WHERE
+            x.queue = queue_ AND x.key IN (
+                SELECT d.key FROM "readpast"."queue_refused" AS d
+                WHERE d.queue = queue_ AND d.doing = 'pause' AND d.until <= now_
+                FOR UPDATE SKIP LOCKED
+            );
+        RETURN TRUE;
     END IF;
     PERFORM
     FROM "readpast"."queue_recovery" AS r
@@ -1497,7 +1526,7 @@ The figures of watch_<queue>, from the items that it has looked at: those that w
 look of their own), the newest, those before the last ones taken, and those of the history. more: more items wait than it looked at.
 seen: the types that the caller may see more of than numbers, NULL: all. arrivals, ends, by_type: whether the table has them.
 Called by the functions of a queue.
-Table access order: queue_status, queue_refused.
+Table access order: queue_status, queue_refused, queue_pause.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_watched"(
     queue_ text, most_ integer, now_ timestamptz, waiting_ "readpast"."queue_look"[], flying_ "readpast"."queue_look"[],
@@ -1643,10 +1672,16 @@ BEGIN
         (
             SELECT 'refused', x.times, FALSE, "readpast"."queue_ms_fn"(now_, x.until), x.doing || ': ' || x.reason, x.key
             FROM "readpast"."queue_refused" AS x
-            WHERE x.queue = queue_ AND (seen_ IS NULL OR '*' = ANY(seen_))
+            WHERE x.queue = queue_ AND x.doing <> 'pause' AND (seen_ IS NULL OR '*' = ANY(seen_))
             ORDER BY x.since
             LIMIT 50
         )
+        UNION ALL
+        SELECT
+            'pause', (DATE_PART('epoch', z.since) * 1000000)::bigint, FALSE, (DATE_PART('epoch', z.until) * 1000000)::bigint,
+            json_build_object('who', z.who, 'login', z.login, 'reason', z.reason)::text, z.type
+        FROM "readpast"."queue_paused_v" AS z
+        WHERE z.queue = queue_
         UNION ALL
         (
             SELECT 'error.' || p.status, COUNT(*), FALSE, NULL, p.detail, MAX(p.key)
@@ -1818,42 +1853,49 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_action_step"(bigint, text, integer, bigint, bigint, text, text, text) FROM public;
 
 /*
-A worker reports that it is there, when it begins and then every half minute. Another process of the same name begins anew. Rows of
-workers that have not reported for a week go when another begins.
+A process reports its workers, {"queue", "worker"} in workers_: when one begins and then every half minute, those of all its queues at
+once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
 Table access order: queue_worker.
 */
-CREATE OR REPLACE FUNCTION "readpast"."queue_worker_seen"(
-    queue_ text, worker_ text, host_ text, process_ bigint, version_ text
-) RETURNS void
+CREATE OR REPLACE FUNCTION "readpast"."queue_workers_seen"(workers_ json, host_ text, process_ bigint, version_ text) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
+    known_ integer;
 BEGIN
     UPDATE "readpast"."queue_worker" AS w
     SET seen_at = now_
-    WHERE w.queue = queue_ AND w.worker = worker_ AND w.host = host_ AND w.process = process_ AND w.version = version_;
-    IF FOUND THEN RETURN;
+    FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text)
+    WHERE w.queue = r.queue AND w.worker = r.worker AND w.host = host_ AND w.process = process_ AND w.version = version_;
+    GET DIAGNOSTICS known_ = ROW_COUNT;
+    IF known_ = JSON_ARRAY_LENGTH(workers_) THEN RETURN;
     END IF;
 
     DELETE FROM "readpast"."queue_worker" AS w
-    WHERE
-        w.queue = queue_ AND w.worker IN (
-            SELECT o.worker FROM "readpast"."queue_worker" AS o
-            WHERE o.queue = queue_ AND o.seen_at < now_ - interval '7 days'
-            LIMIT 1000
-            FOR UPDATE SKIP LOCKED
-        );
+    USING (
+        SELECT o.queue, o.worker FROM "readpast"."queue_worker" AS o
+        WHERE o.queue IN (SELECT r.queue FROM JSON_TO_RECORDSET(workers_) AS r (queue text)) AND o.seen_at < now_ - interval '7 days'
+        LIMIT 1000
+        FOR UPDATE SKIP LOCKED
+    ) AS d
+    WHERE w.queue = d.queue AND w.worker = d.worker;
 
     INSERT INTO "readpast"."queue_worker" AS w (queue, worker, host, process, version, started_at, seen_at)
-    VALUES (queue_, worker_, host_, process_, version_, now_, now_)
+    SELECT DISTINCT r.queue, r.worker, host_, process_, version_, now_, now_
+    FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM "readpast"."queue_worker" AS k
+        WHERE k.queue = r.queue AND k.worker = r.worker AND k.host = host_ AND k.process = process_ AND k.version = version_
+    )
+    ORDER BY r.queue, r.worker
     ON CONFLICT (queue, worker) DO UPDATE
     SET host = excluded.host, process = excluded.process, version = excluded.version, started_at = now_, seen_at = now_;
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."queue_worker_seen"(text, text, text, bigint, text) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."queue_workers_seen"(json, text, bigint, text) FROM public;
 
 /*
 The figures of this minute. Without due_ it asks for the turn to take them: TRUE for one of all who ask in a minute, who then calls
@@ -1889,6 +1931,90 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_minute_keep"(text, bigint, bigint, bigint, bigint, bigint) FROM public;
+
+/*
+Pauses a queue, or with type_ one type of it: nothing of it is claimed until it is resumed, or for_ms_ are over, or until_ is; items
+that are added meanwhile wait too, and what is in work goes on. A pause that is there gets the new end and reason, and keeps since when
+it is. Returns the end; NULL: there is none. Claims that are under way may still take items.
+Table access order: queue_pause, queue_refused.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_pause_begin"(
+    queue_ text, type_ text, until_ timestamptz, for_ms_ bigint, who_ text, reason_ text
+) RETURNS timestamptz
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    end_ CONSTANT timestamptz := COALESCE(until_, now_ + for_ms_ * interval '1 millisecond');
+BEGIN
+    IF NOT COALESCE(
+        HAS_FUNCTION_PRIVILEGE(
+            session_user, TO_REGPROCEDURE('"readpast".' || QUOTE_IDENT('redrive_' || queue_ || '_set_trx') || '(uuid, json)'), 'EXECUTE'
+        ), FALSE
+    )
+    THEN
+        RAISE EXCEPTION 'queue_pause_begin: permission denied: this login may not redrive items of %', queue_ USING ERRCODE = 'RP015';
+    END IF;
+    IF COALESCE(who_, '') = '' OR NOT isfinite(COALESCE(end_, now_)) OR end_ <= now_ OR LENGTH(type_) > 400 THEN
+        RAISE EXCEPTION 'queue_pause_begin: %', CASE
+            WHEN COALESCE(who_, '') = '' THEN 'who_ is empty'
+            WHEN LENGTH(type_) > 400 THEN 'type_ is longer than 400 characters'
+            ELSE 'the pause must end in the future'
+        END
+        USING ERRCODE = 'RP021';
+    END IF;
+    /* Those that are over; a pause of the same kind begins anew. */
+    DELETE FROM "readpast"."queue_pause" AS p WHERE p.queue = queue_ AND p.until <= now_;
+    DELETE FROM "readpast"."queue_refused" AS x WHERE x.queue = queue_ AND x.doing = 'pause' AND x.until <= now_;
+    INSERT INTO "readpast"."queue_pause" AS p (queue, type, since, until, who, login, reason)
+    VALUES (queue_, COALESCE(type_, ''), now_, end_, LEFT(who_, 200), session_user, NULLIF(LEFT(reason_, 400), ''))
+    ON CONFLICT (queue, type) DO UPDATE
+    SET until = excluded.until, who = excluded.who, login = excluded.login, reason = excluded.reason;
+    /* Claims look here anyhow, so that a queue without pauses pays nothing for them. */
+    INSERT INTO "readpast"."queue_refused" AS x (queue, key, doing, reason, times, attempts, since, until)
+    VALUES (queue_, CHR(1) || COALESCE(type_, ''), 'pause', '', 0, 0, now_, COALESCE(end_, 'infinity'))
+    ON CONFLICT (queue, key) DO UPDATE
+    SET until = excluded.until;
+    RETURN end_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_pause_begin"(text, text, timestamptz, bigint, text, text) FROM public;
+
+/*
+Resumes a queue, or with type_ one type of it, and wakes those who sleep over it: the pauses of the queue and of each type are ended
+one by one. Returns whether there was such a pause.
+Table access order: queue_pause, queue_refused, queue_sleeper.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_pause_end"(queue_ text, type_ text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    until_ timestamptz;
+BEGIN
+    IF NOT COALESCE(
+        HAS_FUNCTION_PRIVILEGE(
+            session_user, TO_REGPROCEDURE('"readpast".' || QUOTE_IDENT('redrive_' || queue_ || '_set_trx') || '(uuid, json)'), 'EXECUTE'
+        ), FALSE
+    )
+    THEN
+        RAISE EXCEPTION 'queue_pause_end: permission denied: this login may not redrive items of %', queue_ USING ERRCODE = 'RP015';
+    END IF;
+    DELETE FROM "readpast"."queue_pause" AS p
+    WHERE p.queue = queue_ AND p.type = COALESCE(type_, '')
+    RETURNING COALESCE(p.until, 'infinity') INTO until_;
+    DELETE FROM "readpast"."queue_refused" AS x WHERE x.queue = queue_ AND x.key = CHR(1) || COALESCE(type_, '');
+    IF until_ IS NULL THEN RETURN FALSE;
+    END IF;
+    PERFORM "readpast"."queue_ring"(s.queue)
+    FROM (SELECT r.queue FROM "readpast"."queue_sleeper" AS r WHERE r.queue = queue_) AS s;
+    RETURN until_ > clock_timestamp();
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_pause_end"(text, text) FROM public;
 
 /* job: the items. A row is both a domain record and a work item. */
 DO $$
@@ -2485,11 +2611,11 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."claim_job_trx"(text, integer, integer, bigint, timestamptz[]) FROM public;
 
 /*
-Claim up to max_ due items, as next_job_set_trx does, while the table refuses some: a unique index, a CHECK or a trigger
+Claim up to max_ due items, as next_job_set_trx does, while some are paused, or the table refuses some: a unique index, a CHECK or a trigger
 of it lets no claim of them through. Those are left aside, for longer each time, and named in queue_refused; the others are
 claimed. One that is refused until its attempts are spent ends Failed, where the table lets it. Claims come here by themselves
 while the queue has such items; the first of them is found by calling this after a claim that the table refused.
-Table access order: job, queue_refused.
+Table access order: queue_pause, job, queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."next_job_apart_trx"(
     worker_ text, max_ integer, lease_ms_ integer DEFAULT NULL, claim_ bigint DEFAULT NULL
@@ -2517,6 +2643,8 @@ DECLARE
     reason_ text;
     constraint_ text;
     taken_ boolean := FALSE;
+    pause_ record;
+    paused_ text[];
 BEGIN
     lease_ms_ := COALESCE(lease_ms_, "readpast"."queue_terms"('job', param_ => 'job.leaseMs', otherwise => 60000));
     max_attempts_ := "readpast"."queue_terms"(
@@ -2524,6 +2652,17 @@ BEGIN
     );
 
     now_ := clock_timestamp();
+    SELECT BOOL_OR(p.type = '') AS everything, MAX(p.until) FILTER (WHERE p.type = '') AS until, ARRAY_AGG(p.type) AS types
+    INTO pause_
+    FROM "readpast"."queue_pause" AS p
+    WHERE p.queue = 'job' AND (p.until > now_) IS NOT FALSE;
+    IF pause_.everything THEN
+        answer := 'EMPTY';
+        answer_due_ms := CEIL(EXTRACT(EPOCH FROM pause_.until - now_) * 1000)::bigint;
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    paused_ := COALESCE(pause_.types, '{}');
 
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH found AS MATERIALIZED (
@@ -2536,6 +2675,7 @@ BEGIN
                 FROM "readpast"."queue_refused" AS x
                 WHERE x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(q.enqueued_at) AND x.until > now_
             )
+            AND (q.type::text = ANY(paused_)) IS NOT TRUE
         ORDER BY
             q.scheduled_for, q.enqueued_at
         LIMIT max_
@@ -2630,12 +2770,10 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."next_job_apart_trx"(text, integer, integer, bigint) FROM public;
 
 /*
-Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with
-the milliseconds until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are
-spent: ask again). With recover_ 1, first give back the items of dead workers; with 3 or more, unless somebody did
-within so many milliseconds.
-An item that came back from a dead worker may have been its death. It is handed out alone, with the answer
-CLAIMED_ALONE; so a claim ends before such an item, unless it is the first.
+Claim up to max_ due items. One row per item, in the order they are due, with the answer CLAIMED; or one row EMPTY with the milliseconds
+until the next item is due (NULL when there is none; 0 when it only ended items whose attempts are spent: ask again). With recover_ 1,
+first give back the items of dead workers; with 3 or more, unless somebody did within so many milliseconds. An item that came back from
+a dead worker may have been its death. It is handed out alone, with the answer CLAIMED_ALONE; so a claim ends before it, unless it is first.
 claim_ is a number of the claim's own, above zero: with it claimed_job returns what was claimed, when the answer was lost.
 Table access order: job.
 */
@@ -2721,7 +2859,7 @@ BEGIN
                 SELECT
                     f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
                 FROM found AS f
-                /* While the table refuses some, the claim goes around those: asked first, and nothing is found or locked then. */
+                /* While the table refuses some, or they are paused, the claim goes around those: asked first, and nothing is locked then. */
                 WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job')
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
@@ -2785,7 +2923,7 @@ BEGIN
     IF FOUND THEN RETURN;
     END IF;
     IF EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job') THEN
-        /* The table refuses some: around those. */
+        /* The table refuses some, or they are paused: around those. */
         RETURN QUERY
         SELECT n.*
         FROM "readpast"."next_job_apart_trx"(worker_, max_, lease_ms_, claim_ => claim_) AS n;
@@ -2880,7 +3018,7 @@ In how many milliseconds a claim may find something: 0 is now, NULL is not as th
 the items of dead workers, as nobody has within recover_ milliseconds. It locks no row. More may look due than a claim gets:
 what others are about to take, what waits behind its group, what is of a kind that the caller does not claim.
 Called by queue_due.
-Table access order: queue_recovery, job, queue_refused.
+Table access order: queue_recovery, job, queue_pause, queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."due_job"(recover_ integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -2888,6 +3026,7 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     every_ CONSTANT interval := recover_ * interval '1 millisecond';
+    until_ timestamptz;
 BEGIN
     PERFORM
     FROM "readpast"."queue_recovery" AS r
@@ -2902,7 +3041,12 @@ BEGIN
         ORDER BY
             q.scheduled_for, q.enqueued_at
     LIMIT 1;
-    IF FOUND THEN RETURN 0;
+    IF FOUND THEN
+        SELECT p.until
+        INTO until_
+        FROM "readpast"."queue_pause" AS p
+        WHERE p.queue = 'job' AND p.type = '' AND (p.until > now_) IS NOT FALSE;
+        RETURN CASE WHEN FOUND THEN CEIL(EXTRACT(EPOCH FROM until_ - now_) * 1000)::bigint ELSE 0 END;
     END IF;
     RETURN (
         SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint

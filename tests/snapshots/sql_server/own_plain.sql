@@ -14,6 +14,7 @@ CONTENTS                                     each rule stands once, in the objec
            QueueOperation                    calls that were made: a second one of the same identity changes nothing
            QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups, to delete
            QueueRefused                      items that their table does not let a queue change
+           QueuePause, -Begin, -End; QueuePaused_V      what is not to be claimed for now; each is a row of QueueRefused too
            QueueAction, -Note, -Step         what operators did; actions on many items
            QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
            QueueSchedule                     when queues put items in by themselves
@@ -43,7 +44,8 @@ CALLS
 LOCKS, IN THIS ORDER
   1. QueueOperation    the call's row; a second call of its identity waits for it
   2. Job: rows in the order of their keys (settle, redrive), waited for; else passing over those that others hold
-  QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueueRefused comes last.
+  QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueuePause is read
+  before items are locked. QueueRefused comes last.
   QueueAction, QueueWorker and QueueMinute: alone, in calls of their own.
 
 SETTINGS THAT EACH PUBLIC PROCEDURE BEGINS WITH, and that are the caller's again at its end
@@ -83,11 +85,12 @@ DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job
 "QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
 "QueueIsRefusal_fn", "QueueJudge_fn", "QueueMinute", "QueueMinuteKeep", "QueueNamed_fn",
 "QueueNoteRefusal", "QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
-"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention",
-"QueueSchedule", "QueueSchemaVersion", "QueueSpec", "QueueStatus", "QueueTake",
-"QueueTransition", "QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn",
-"QueueWorker", "QueueWorkerSeen", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx",
-"Stats_Job", "Watch_Job", "Worker_Job_V"]';
+"QueuePause", "QueuePauseBegin", "QueuePauseEnd", "QueuePaused_V", "QueueRecovery",
+"QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchedule",
+"QueueSchemaVersion", "QueueSpec", "QueueStatus", "QueueTake", "QueueTransition",
+"QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker",
+"QueueWorkersSeen", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
+"Watch_Job", "Worker_Job_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
 DECLARE @Remedy nvarchar(400), @Message nvarchar(2048);
 /*
@@ -304,14 +307,22 @@ IF OBJECT_ID(N'[readpast].[QueueRecovery]', N'U') IS NULL
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
 is left aside until a time (UTC) that goes farther at each refusal; all processes see it, so that none tries in vain. Key is the
 item's as text. Attempts counts the refusals that spend an attempt: not those of a unique index, which pass when another row
-does. The row goes when its item is let through.
+does. The row goes when its item is let through. A row with the word pause stands for one of QueuePause.
 */
 IF OBJECT_ID(N'[readpast].[QueueRefused]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueRefused] (
         [Queue] varchar(40) NOT NULL, [Key] nvarchar(400) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Doing] varchar(10) NOT NULL, /* claim or recover */
+        [Doing] varchar(10) NOT NULL, /* claim, recover or pause */
         [Reason] nvarchar(400) NOT NULL, [Times] int NOT NULL, [Attempts] int NOT NULL, [Since] datetime2(7) NOT NULL,
         [Until] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRefused] PRIMARY KEY CLUSTERED ([Queue], [Key])
+    );
+/* Queues of which nothing is claimed for now, or nothing of a type; the type N'' is all of the queue. Times are UTC. */
+IF OBJECT_ID(N'[readpast].[QueuePause]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueuePause] (
+        [Queue] varchar(40) NOT NULL, [Type] nvarchar(60) NOT NULL, [Since] datetime2(7) NOT NULL,
+        [Until] datetime2(7) NULL, /* NULL: until it is resumed */
+        [Who] nvarchar(200) NOT NULL, [Login] nvarchar(128) NOT NULL, [Reason] nvarchar(400) NULL,
+        CONSTRAINT [PK_QueuePause] PRIMARY KEY CLUSTERED ([Queue], [Type])
     );
 /*
 The record of operators' actions: redrives, purges, cancels, pauses, settings. An action on many items goes on from its row: Place is
@@ -371,6 +382,32 @@ FROM [readpast].[QueueTypeAccess] AS a
 WHERE
     a.[UserName] = USER_NAME()
     OR IS_ROLEMEMBER(a.[UserName]) = 1;');
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/* The pauses in force. The name of a type that the caller may not see stays hidden, and so does its pause. */
+IF OBJECT_ID(N'[readpast].[QueuePaused_V]', N'V') IS NULL
+    EXECUTE (N'CREATE VIEW [readpast].[QueuePaused_V]
+AS
+SELECT
+    p.[Queue],
+    p.[Type],
+    p.[Since],
+    p.[Until],
+    p.[Who],
+    p.[Login],
+    p.[Reason]
+FROM [readpast].[QueuePause] AS p
+WHERE
+    (p.[Until] IS NULL OR p.[Until] > SYSUTCDATETIME())
+    AND (
+        p.[Type] = N''''
+        OR EXISTS (
+            SELECT 1 FROM [readpast].[QueueOwnType_V] AS o
+            WHERE o.[Queue] = p.[Queue] AND o.[Type] IN (p.[Type], N''*'')
+        )
+        OR NOT EXISTS (SELECT 1 FROM [readpast].[QueueTypeAccess] AS a WHERE a.[Queue] = p.[Queue])
+    );');
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
@@ -1317,16 +1354,23 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-A worker reports that it is there, when it begins and then every half minute. Another process of the same name begins anew. Rows of
-workers that have not reported for a week go when another begins.
+A process reports its workers, {"queue", "worker"} in @Workers: when one begins and then every half minute, those of all its queues at
+once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
 Table access order: QueueWorker.
 */
-CREATE OR ALTER PROCEDURE [readpast].[QueueWorkerSeen]
-    @Queue varchar(40), @Worker nvarchar(128), @Host nvarchar(128), @Process bigint, @Version varchar(40)
+CREATE OR ALTER PROCEDURE [readpast].[QueueWorkersSeen]
+    @Workers nvarchar(max), @Host nvarchar(128), @Process bigint, @Version varchar(40)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+    DECLARE @_Seen TABLE ([Queue] varchar(40) NOT NULL, [Worker] nvarchar(128) NOT NULL, PRIMARY KEY ([Queue], [Worker]));
+    DECLARE @_Count int;
+
+    INSERT INTO @_Seen ([Queue], [Worker])
+    SELECT DISTINCT j.[Queue], j.[Worker]
+    FROM OPENJSON(@Workers) WITH ([Queue] varchar(40) '$.queue', [Worker] nvarchar(128) '$.worker') AS j;
+    SET @_Count = @@ROWCOUNT;
 
     UPDATE w
     SET
@@ -1335,20 +1379,22 @@ BEGIN
             WHEN w.[Host] = @Host AND w.[Process] = @Process AND w.[Version] = @Version THEN w.[StartedAt]
             ELSE @_Now
         END
-    FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK)
-    WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker;
-    IF @@ROWCOUNT > 0 RETURN 0;
+    FROM @_Seen AS s
+    INNER JOIN [readpast].[QueueWorker] AS w WITH (ROWLOCK) ON w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker];
+    IF @@ROWCOUNT = @_Count RETURN 0;
 
     DELETE TOP (1000) w
     FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE w.[Queue] = @Queue AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
+    WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
 
     INSERT INTO [readpast].[QueueWorker] ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
-    SELECT @Queue, @Worker, @Host, @Process, @Version, @_Now, @_Now
+    SELECT s.[Queue], s.[Worker], @Host, @Process, @Version, @_Now, @_Now
+    FROM @_Seen AS s
     WHERE NOT EXISTS (
         SELECT 1 FROM [readpast].[QueueWorker] AS w WITH (UPDLOCK, SERIALIZABLE)
-        WHERE w.[Queue] = @Queue AND w.[Worker] = @Worker
-    );
+        WHERE w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker]
+    )
+    ORDER BY s.[Queue], s.[Worker];
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -1396,6 +1442,94 @@ BEGIN
     END;
 
     SELECT CAST(@_Kept AS bit) AS [Kept];
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Pauses a queue, or with @Type one type of it: nothing of it is claimed until it is resumed, or @ForMs are over, or @Until (UTC) is; items
+that are added meanwhile wait too, and what is in work goes on. A pause that is there gets the new end and reason, and keeps since when
+it is. Returns the end; NULL: there is none. Claims that are under way may still take items.
+Table access order: QueuePause, QueueRefused.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueuePauseBegin]
+    @Queue varchar(40), @Type nvarchar(400), @Until datetime2(7), @ForMs bigint, @Who nvarchar(200), @Reason nvarchar(400)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+    DECLARE @_End datetime2(7) = @Until;
+    DECLARE @_Redrive nvarchar(520);
+    SET @_Redrive = CONCAT(N'[readpast].', QUOTENAME(CONCAT(N'Redrive_', @Queue, N'_Set_trx')));
+    IF COALESCE(HAS_PERMS_BY_NAME(@_Redrive, N'OBJECT', N'EXECUTE'), 0) = 0
+        THROW 50015, N'QueuePauseBegin: permission denied: this login may not redrive items of the queue.', 1;
+    IF COALESCE(@Who, N'') = N'' THROW 50021, N'QueuePauseBegin: @Who is empty.', 1;
+    IF DATALENGTH(@Type) > 120 THROW 50021, N'QueuePauseBegin: @Type is longer than 60 characters.', 1;
+    IF @ForMs > 3155760000000 THROW 50021, N'QueuePauseBegin: @ForMs is more than a hundred years.', 1;
+    IF @_End IS NULL SET @_End = DATEADD(MILLISECOND, @ForMs % 60000, DATEADD(MINUTE, @ForMs / 60000, @_Now));
+    IF @_End <= @_Now THROW 50021, N'QueuePauseBegin: the pause must end in the future.', 1;
+    SET @Type = COALESCE(@Type, N'');
+
+    BEGIN TRANSACTION;
+    /* Those that are over; a pause of the same kind begins anew. */
+    DELETE p
+    FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
+    WHERE p.[Queue] = @Queue AND p.[Type] = @Type AND p.[Until] <= @_Now;
+    DELETE p
+    FROM [readpast].[QueuePause] AS p WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE p.[Queue] = @Queue AND p.[Until] <= @_Now;
+    UPDATE p
+    SET [Until] = @_End, [Who] = @Who, [Login] = ORIGINAL_LOGIN(), [Reason] = NULLIF(@Reason, N'')
+    FROM [readpast].[QueuePause] AS p WITH (UPDLOCK, ROWLOCK, SERIALIZABLE)
+    WHERE p.[Queue] = @Queue AND p.[Type] = @Type;
+    IF @@ROWCOUNT = 0
+        INSERT INTO [readpast].[QueuePause] ([Queue], [Type], [Since], [Until], [Who], [Login], [Reason])
+        VALUES (@Queue, @Type, @_Now, @_End, @Who, ORIGINAL_LOGIN(), NULLIF(@Reason, N''));
+    /* Claims look here anyhow, so that a queue without pauses pays nothing for them. */
+    DELETE r
+    FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE r.[Queue] = @Queue AND r.[Doing] = 'pause' AND r.[Until] <= @_Now;
+    UPDATE r
+    SET [Until] = COALESCE(@_End, '9999-12-31')
+    FROM [readpast].[QueueRefused] AS r WITH (UPDLOCK, ROWLOCK, SERIALIZABLE)
+    WHERE r.[Queue] = @Queue AND r.[Key] = CONCAT(NCHAR(1), @Type);
+    IF @@ROWCOUNT = 0
+        INSERT INTO [readpast].[QueueRefused] ([Queue], [Key], [Doing], [Reason], [Times], [Attempts], [Since], [Until])
+        VALUES (@Queue, CONCAT(NCHAR(1), @Type), 'pause', N'', 0, 0, @_Now, COALESCE(@_End, '9999-12-31'));
+    COMMIT TRANSACTION;
+
+    SELECT @_End AS [Until];
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+Resumes a queue, or with @Type one type of it: the pauses of the queue and of each type are ended one by one. Returns 1 if there was such
+a pause, or else 0.
+Table access order: QueuePause, QueueRefused.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueuePauseEnd]
+    @Queue varchar(40), @Type nvarchar(400)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @_Redrive nvarchar(520);
+    DECLARE @_Ended TABLE ([Until] datetime2(7) NULL);
+    SET @_Redrive = CONCAT(N'[readpast].', QUOTENAME(CONCAT(N'Redrive_', @Queue, N'_Set_trx')));
+    IF COALESCE(HAS_PERMS_BY_NAME(@_Redrive, N'OBJECT', N'EXECUTE'), 0) = 0
+        THROW 50015, N'QueuePauseEnd: permission denied: this login may not redrive items of the queue.', 1;
+
+    BEGIN TRANSACTION;
+    DELETE p
+    OUTPUT deleted.[Until] INTO @_Ended ([Until])
+    FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
+    WHERE p.[Queue] = @Queue AND p.[Type] = COALESCE(@Type, N'');
+    DELETE r
+    FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+    WHERE r.[Queue] = @Queue AND r.[Key] = CONCAT(NCHAR(1), @Type);
+    COMMIT TRANSACTION;
+
+    SELECT COUNT(*) AS [Resumed] FROM @_Ended AS e WHERE e.[Until] IS NULL OR e.[Until] > SYSUTCDATETIME();
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -2086,7 +2220,7 @@ there are such items.
 Locks: of the items in their order, passing over those that others hold.
 Returns the items as Next_Job_Set_trx does, after the commit where it is its own; or, to a caller that wants no rows, one
 item's key and token in @Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent.
-Table access order: Job, QueueRefused.
+Table access order: QueuePause, Job, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Claim]
     @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int, @Within int, @Claim bigint = NULL, @Returns bit = 1,
@@ -2100,6 +2234,8 @@ BEGIN
     DECLARE @_Locked int = 0;
     DECLARE @_Around int = 0; /* 1: nothing is claimed here */
     DECLARE @_Take int, @_Alone int;
+    DECLARE @_Paused int = 0; /* 1: some types are paused, 2: the queue is */
+    DECLARE @_PausedType TABLE ([Type] nvarchar(60) NOT NULL PRIMARY KEY);
     DECLARE @_Due TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL, [Key1] datetime2(7) NOT NULL, [AttemptNum] int NOT NULL,
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
@@ -2129,7 +2265,8 @@ BEGIN
     IF @Worker IS NULL OR @Worker = N'' THROW 50021, N'Next_Job: @Worker is empty; a lease needs an owner.', 1;
     IF @LeaseMs < 1 THROW 50021, N'Next_Job: @LeaseMs must be at least 1.', 1;
     IF @Max IS NULL OR @Max < 1 OR @Max > 1000 THROW 50021, N'Next_Job: @Max must be from 1 to 1000.', 1;
-    IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Job') SET @_Around = 1;
+    IF @Within = 2 AND EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Job' AND r.[Doing] <> 'pause')
+        SET @_Around = 1;
 
     WHILE @_Around = 0 AND @_Tries < 1000
     BEGIN
@@ -2137,6 +2274,17 @@ BEGIN
         DELETE FROM @_Due;
         DELETE FROM @_Aside;
         SET @_Refuses = CASE WHEN EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Job') THEN 1 ELSE 0 END;
+        SET @_Paused = 0;
+        DELETE FROM @_PausedType;
+        IF @_Refuses = 1
+            SELECT @_Paused = COALESCE(MAX(CASE WHEN p.[Type] = N'' THEN 2 ELSE 1 END), 0)
+            FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
+            WHERE p.[Queue] = 'Job' AND (p.[Until] IS NULL OR p.[Until] > SYSUTCDATETIME());
+        IF @_Paused = 1
+            INSERT INTO @_PausedType ([Type])
+            SELECT p.[Type]
+            FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
+            WHERE p.[Queue] = 'Job' AND (p.[Until] IS NULL OR p.[Until] > SYSUTCDATETIME());
         SET @_Locked = 0;
         BEGIN TRY
             IF @Within = 0
@@ -2151,83 +2299,88 @@ BEGIN
                 SELECT k.[Key1]
                 FROM [readpast].[QueueRefused] AS r
                 CROSS APPLY (SELECT TRY_CAST(NULLIF(r.[Key], N'') AS datetime2(7)) AS [Key1]) AS k
-                WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now AND NOT (k.[Key1] IS NULL)
+                WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now AND r.[Doing] <> 'pause' AND NOT (k.[Key1] IS NULL)
                 GROUP BY k.[Key1];
 
-            /*
-            Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
-            update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
-            another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
-            take.
-            */
-            SET @_Take = @Max;
-            INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
-            SELECT TOP (@_Take) q.[EnqueuedAt], q.[AttemptNum], CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END, q.[UpdatedAt]
-            FROM [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
-            WHERE
-                q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
-                AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
-            ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
-            OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
-            SET @_Locked = @@ROWCOUNT;
-
-            IF @_Locked > 0
+            /* Items that came back from the dead wait too. */
+            IF @_Paused < 2
             BEGIN
-                /* Refusals have spent the attempts of these: they end, unless the table refuses that, too. */
-                IF @_Refuses = 1
-                    UPDATE d
-                    SET
-                        [AttemptNum] = CASE WHEN d.[AttemptNum] < @_MaxAttempts THEN @_MaxAttempts ELSE d.[AttemptNum] END,
-                        [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
-                    FROM @_Due AS d
-                    INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-                        ON r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), d.[Key1], 126) COLLATE Latin1_General_BIN2
-                    WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
-                    OPTION (LOOP JOIN, FORCE ORDER);
-
                 /*
-                An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
-                such item, or with it where it is the first of all. The others are let go with the transaction.
+                Choose and lock the due items, in order: one seek in one index, as many rows as are asked for. The locks are
+                update locks on rows nobody else holds, kept to the end of the transaction, so the updates below never wait for
+                another worker. It is planned as for one row: a plan for many reads ahead in the index, and locks what it does not
+                take.
                 */
-                SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
-                IF @_Alone IS NOT NULL
+                SET @_Take = @Max;
+                INSERT INTO @_Due ([Key1], [AttemptNum], [Alone], [Token])
+                SELECT TOP (@_Take) q.[EnqueuedAt], q.[AttemptNum], CASE WHEN q.[LeaseUntil] IS NOT NULL THEN 1 ELSE 0 END, q.[UpdatedAt]
+                FROM [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
+                WHERE
+                    q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
+                    AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE q.[EnqueuedAt] = a.[Key1])
+                    AND NOT EXISTS (SELECT 1 FROM @_PausedType AS z WHERE z.[Type] = q.[Type])
+                ORDER BY q.[ScheduledFor], q.[EnqueuedAt]
+                OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Take = 1));
+                SET @_Locked = @@ROWCOUNT;
+
+                IF @_Locked > 0
                 BEGIN
-                    IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
-                        SET @_Alone = @_Alone - 1;
+                    /* Refusals have spent the attempts of these: they end, unless the table refuses that, too. */
+                    IF @_Refuses = 1
+                        UPDATE d
+                        SET
+                            [AttemptNum] = CASE WHEN d.[AttemptNum] < @_MaxAttempts THEN @_MaxAttempts ELSE d.[AttemptNum] END,
+                            [Refused] = CONCAT(N'The table refused it ', r.[Attempts], N' times: ', r.[Reason])
+                        FROM @_Due AS d
+                        INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+                            ON r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), d.[Key1], 126) COLLATE Latin1_General_BIN2
+                        WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
+                        OPTION (LOOP JOIN, FORCE ORDER);
 
-                    DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
-                END;
+                    /*
+                    An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
+                    such item, or with it where it is the first of all. The others are let go with the transaction.
+                    */
+                    SET @_Alone = (SELECT MIN(d.[Seq]) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
+                    IF @_Alone IS NOT NULL
+                    BEGIN
+                        IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[Seq] < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
+                            SET @_Alone = @_Alone - 1;
 
-                UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_Now THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_Now END;
+                        DELETE FROM @_Due WHERE [Seq] > @_Alone AND [AttemptNum] < @_MaxAttempts;
+                    END;
 
-                UPDATE q
-                SET
-                    [StartedAt] = @_Now, [AttemptNum] = d.[AttemptNum] + 1, [LeaseOwner] = @Worker,
-                    [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now), [UpdatedAt] = d.[Token], [Status] = 'Processing',
-                    [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
-                FROM @_Due AS d
-                INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
-                WHERE d.[AttemptNum] < @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
-                OPTION (LOOP JOIN, FORCE ORDER);
-                SET @_Written = @@ROWCOUNT;
+                    UPDATE @_Due SET [Token] = CASE WHEN [Token] >= @_Now THEN DATEADD(MICROSECOND, 1, [Token]) ELSE @_Now END;
 
-                IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] >= @_MaxAttempts)
-                BEGIN
-                    /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                     UPDATE q
                     SET
-                        [LeaseUntil] = NULL,
-                        [Error] = CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused]),
-                        [UpdatedAt] = d.[Token], [Status] = 'Failed'
+                        [StartedAt] = @_Now, [AttemptNum] = d.[AttemptNum] + 1, [LeaseOwner] = @Worker,
+                        [LeaseUntil] = DATEADD(MILLISECOND, @LeaseMs, @_Now), [UpdatedAt] = d.[Token], [Status] = 'Processing',
+                        [ClaimNum] = CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END
                     FROM @_Due AS d
                     INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
-                    WHERE d.[AttemptNum] >= @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
+                    WHERE d.[AttemptNum] < @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
                     OPTION (LOOP JOIN, FORCE ORDER);
-                    SET @_Written = @_Written + @@ROWCOUNT;
-                END;
+                    SET @_Written = @@ROWCOUNT;
 
-                IF @_Written <> (SELECT COUNT(*) FROM @_Due)
-                    THROW 50005, N'Job: a row that was locked for the claim changed all the same.', 1;
+                    IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] >= @_MaxAttempts)
+                    BEGIN
+                        /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
+                        UPDATE q
+                        SET
+                            [LeaseUntil] = NULL,
+                            [Error] = CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused]),
+                            [UpdatedAt] = d.[Token], [Status] = 'Failed'
+                        FROM @_Due AS d
+                        INNER JOIN [readpast].[Job] AS q WITH (ROWLOCK) ON q.[EnqueuedAt] = d.[Key1]
+                        WHERE d.[AttemptNum] >= @_MaxAttempts AND q.[Status] IN ('Pending', 'Error')
+                        OPTION (LOOP JOIN, FORCE ORDER);
+                        SET @_Written = @_Written + @@ROWCOUNT;
+                    END;
+
+                    IF @_Written <> (SELECT COUNT(*) FROM @_Due)
+                        THROW 50005, N'Job: a row that was locked for the claim changed all the same.', 1;
+                END;
             END;
 
             /* The table has let them through. */
@@ -2292,14 +2445,24 @@ BEGIN
     */
     IF @@ROWCOUNT = 0
         INSERT INTO @_Out ([Seq], [Answer], [DueMs])
-        SELECT 1000000, 'EMPTY', MIN(x.[DueMs])
+        SELECT
+            1000000, 'EMPTY',
+            CASE
+                WHEN @_Paused = 2
+                    THEN (
+                        SELECT MAX(DATEDIFF_BIG(MILLISECOND, @_Now, p.[Until]) + 1)
+                        FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
+                        WHERE p.[Queue] = 'Job' AND p.[Type] = N''
+                    )
+                ELSE MIN(x.[DueMs])
+            END
         FROM (
             /* The items here had spent their attempts, and ended: those behind them are due now. */
             SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1
             FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-            WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now
+            WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now AND r.[Until] < '9999-01-01'
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(u.[DueAt])) + 1
             FROM (
@@ -2459,7 +2622,7 @@ In how many milliseconds a claim may find something: 0 is now, NULL is not as th
 the items of dead workers, as nobody has within @Recover milliseconds. It keeps no lock, and passes over what others hold. More may
 look due than a claim gets: what waits behind its group, what is of a kind that the caller does not claim.
 Called by QueueDue.
-Table access order: QueueRecovery, Job, QueueRefused.
+Table access order: QueueRecovery, Job, QueuePause, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Due_Job]
     @Recover int, @DueMs bigint OUTPUT
@@ -2489,7 +2652,12 @@ BEGIN
         FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
         WHERE q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] <= @_Now
     )
+    BEGIN
+        SELECT @DueMs = CASE WHEN p.[Until] IS NOT NULL THEN DATEDIFF_BIG(MILLISECOND, @_Now, p.[Until]) + 1 END
+        FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
+        WHERE p.[Queue] = 'Job' AND p.[Type] = N'' AND (p.[Until] IS NULL OR p.[Until] > @_Now);
         RETURN;
+    END;
 
     SET @DueMs = (
         SELECT MIN(x.[DueMs])
@@ -2498,7 +2666,7 @@ BEGIN
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(r.[Until])) + 1
             FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-            WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now
+            WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now AND r.[Until] < '9999-01-01'
             UNION ALL
             SELECT DATEDIFF_BIG(MILLISECOND, @_Now, MIN(u.[DueAt])) + 1
             FROM (
@@ -3436,9 +3604,18 @@ BEGIN
         FROM (
             SELECT TOP (50) r.[Key], r.[Doing], r.[Reason], r.[Times], r.[Until]
             FROM [readpast].[QueueRefused] AS r
-            WHERE r.[Queue] = 'Job'
+            WHERE r.[Queue] = 'Job' AND r.[Doing] <> 'pause'
             ORDER BY r.[Since]
         ) AS x
+        UNION ALL
+        SELECT
+            'pause', DATEDIFF_BIG(MICROSECOND, '1970-01-01', z.[Since]), '', DATEDIFF_BIG(MICROSECOND, '1970-01-01', z.[Until]),
+            CAST(
+                (SELECT z.[Who] AS [who], z.[Login] AS [login], z.[Reason] AS [reason] FOR JSON PATH, WITHOUT_ARRAY_WRAPPER) AS nvarchar(4000)
+            ),
+            z.[Type]
+        FROM [readpast].[QueuePaused_V] AS z
+        WHERE z.[Queue] = 'Job'
         UNION ALL
         SELECT CONCAT('error.', e.[Status]), e.[Items], '', NULL, e.[Detail], e.[Key]
         FROM (
