@@ -207,15 +207,18 @@ fn a_pause_ends_by_the_clock_of_the_server() {
         end_all(&database);
         assert!(queue.pauses().unwrap().is_empty());
         assert_eq!(taken(&queue), [1]);
-        if database.dialect == Dialect::Postgres {
-            let marks = "UPDATE readpast.queue_refused SET until = clock_timestamp()";
-            database.session().execute(marks, &[]).unwrap();
-            let recovering = Queue::open(&database.config(&[("recover.interval_ms", "10")]), "Job").unwrap();
-            until("claims go around it no longer", || {
-                assert!(taken(&recovering).is_empty());
-                database.look("SELECT COUNT(*) FROM readpast.queue_refused") == "0"
-            });
-        }
+        let marks = database.pick(
+            "UPDATE [readpast].QueueRefused SET [Until] = SYSUTCDATETIME()",
+            "UPDATE readpast.queue_refused SET until = clock_timestamp()",
+        );
+        database.session().execute(marks, &[]).unwrap();
+        let recovering = Queue::open(&database.config(&[("recover.interval_ms", "10")]), "Job").unwrap();
+        let left = database
+            .pick("SELECT COUNT(*) FROM [readpast].QueueRefused", "SELECT COUNT(*) FROM readpast.queue_refused");
+        until("claims go around it no longer", || {
+            assert!(taken(&recovering).is_empty());
+            database.look(left) == "0"
+        });
         assert!(!queue.resume_queue(None).unwrap(), "it is over");
 
         // A claim that waits takes what is there once the pause has ended.

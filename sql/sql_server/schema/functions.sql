@@ -726,7 +726,7 @@ END;
 /*
 One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile neither waits for it
 nor looks: @Recover becomes 0. @MyTurn is 1 where the queue's row is the caller's now, to the end of its transaction.
-Table access order: QueueRecovery.
+Table access order: QueueRecovery, then QueueRefused, each passed over when somebody holds the row.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueRecoveryTurn") }}
     @Queue varchar(40), @Now datetime2(7), @Recover int OUTPUT, @MyTurn int OUTPUT
@@ -738,6 +738,12 @@ BEGIN
     FROM {{ object("QueueRecovery") }} AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
     SET @MyTurn = @@ROWCOUNT;
+
+    /* Pauses that are over are gone around no longer. */
+    IF @MyTurn = 1
+        DELETE x
+        FROM {{ object("QueueRefused") }} AS x WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE x.[Queue] = @Queue AND x.[Doing] = 'pause' AND x.[Until] <= @Now;
 
     /* Also as it is not committed yet: a transaction that stays open for longer holds up no other. */
     IF @MyTurn = 0
