@@ -22,6 +22,13 @@ pub(crate) use process_end::{leave, this_thread};
 use crate::error::{Error, ErrorKind, Result};
 use std::thread::{self, JoinHandle};
 
+/// A number of this thread, which no other has as long as it lives. `Thread::id` makes a handle of a thread that Rust did not start, and
+/// the process ends with it.
+pub(crate) fn here() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| std::ptr::from_ref(here).addr())
+}
+
 /// Starts a thread that takes no signals. Dropping the handle detaches it.
 ///
 /// # Errors

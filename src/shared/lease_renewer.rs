@@ -11,7 +11,6 @@ use std::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread::{self, ThreadId},
     time::{Duration, Instant},
 };
 
@@ -53,7 +52,7 @@ struct RenewerState {
     /// Whether the thread runs.
     runs: bool,
     /// The holder whose leases are being renewed, and the thread that does it.
-    renewing: Option<(u64, ThreadId)>,
+    renewing: Option<(u64, usize)>,
     closed: bool,
 }
 
@@ -158,7 +157,7 @@ impl LeaseRenewer {
         let mut state = self.state.lock();
         while let Some(turn) = self.next(&mut state) {
             let (number, asked) = (turn.number, Instant::now());
-            state.renewing = Some((number, thread::current().id()));
+            state.renewing = Some((number, threads::here()));
             let round = MutexGuard::unlocked(&mut state, move || renew(&turn));
             state.renewing = None;
             self.changed.notify_all();
@@ -346,7 +345,7 @@ impl Drop for Renewals {
         let deadline = Instant::now() + PATIENCE;
         // The renewing thread itself may have dropped the last reference to the holder.
         let is_renewing = |state: &RenewerState| {
-            state.renewing.is_some_and(|(number, thread)| number == self.number && thread != thread::current().id())
+            state.renewing.is_some_and(|(number, thread)| number == self.number && thread != threads::here())
         };
         while is_renewing(&state) && !self.renewer.changed.wait_until(&mut state, deadline).timed_out() {}
         drop(state);

@@ -18,7 +18,6 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::process;
 use std::sync::{Arc, Weak};
-use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 /// A handle of a queue, on whose connections the poller may ask.
@@ -60,7 +59,7 @@ struct PollerState {
     /// The number of the thread that runs.
     runs: Option<u64>,
     /// The handle on whose connections it asks just now.
-    asks_on: Option<(u64, ThreadId)>,
+    asks_on: Option<(u64, usize)>,
 }
 
 /// A queue that the poller looks at.
@@ -211,7 +210,7 @@ impl Served {
         if process::id() != self.poller.process {
             return;
         }
-        let here = thread::current().id();
+        let here = threads::here();
         let mut state = self.poller.state.lock();
         state.queues.retain(|queue| queue.number != self.number);
         self.poller.is_changed(&mut state);
@@ -323,7 +322,7 @@ impl Poller {
         let mut state = self.state.lock();
         let Some(handle) = state.queues.iter().find(|queue| queue.number == number) else { return Ok(None) };
         let handle = handle.handle.clone();
-        state.asks_on = Some((number, thread::current().id()));
+        state.asks_on = Some((number, threads::here()));
         drop(state);
         // Its own drop comes before the next line's.
         let answers =

@@ -3,6 +3,7 @@
 use super::*;
 use crate::shared::poll_coordinator::before_recovery;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
 
 const LONG: Duration = Duration::from_secs(600);
 
