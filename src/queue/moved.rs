@@ -104,7 +104,9 @@ impl QueueInner {
         let is_again = operation.is_some() && found.state() == Some(ItemState::Cancelled);
         if !is_again && !found.state().is_some_and(may_move) {
             let (state, token, attempt) = (found.state(), found.token().to_owned(), found.attempt());
-            let outcome = Outcome { answer: Answer::IllegalTransition, state, token, attempt };
+            let has_changed = item.token.is_some_and(|seen| seen != token);
+            let answer = if has_changed { Answer::Conflict } else { Answer::IllegalTransition };
+            let outcome = Outcome { answer, state, token, attempt };
             return Ok(Moved { outcome, key: String::new() });
         }
         let new = [as_new(&self.terms.spec, &target.terms.spec, &found)?];

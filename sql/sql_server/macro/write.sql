@@ -48,7 +48,7 @@ begins ("always" where it does). A value that is NULL leaves the column as it is
 {%- macro something(t, w, x) %}
 {%- set kept = item.kept(t, "q." ~ w.quoted) %}
 {%- set status = x.status if "to" not in x else "'" ~ x.to ~ "'" %}
-{%- if w.role == "started" and "started" in x and x.started != "always" %}CASE WHEN {{ x.started }} THEN {{ begun(t) }} ELSE COALESCE(q.{{ w.quoted }}, {{ t.at }}) END
+{%- if w.role == "started" and "started" in x and x.started != "always" %}CASE WHEN {{ x.started }} THEN {{ begun(t) }}{{ "\n                   " if t.run_time }} ELSE COALESCE(q.{{ w.quoted }}, {{ t.at }}) END
 {%- elif w.role == "started" and "started" in x %}{{ begun(t) }}
 {%- elif w.role == "finished" and "finished" in x %}COALESCE({{ item.theirs(t, x.finished) }}, {{ t.at }})
 {%- elif w.role == "owner" and "owner" in x.is %}COALESCE({{ x.is.owner }}, {{ kept }})

@@ -16,5 +16,5 @@
 {%- for c in searchable %}
         q.{{ c.quoted }}{{ "," if not loop.last }}
 {%- endfor %}
-    ) AS has
+    )
 {%- endif %}

@@ -4,7 +4,10 @@
 {#- An item that waits stays as it is where no status is asked for: an edit. -#}
 {%- set follows = "CASE WHEN i.[Status] IS NULL AND " ~ is ~ " IN ('Pending', 'Error', 'Paused') THEN " ~ is ~ " ELSE t.[ToStatus] END" %}
 {%- set legal %}{% if redrive %}CASE WHEN {{ is }} NOT IN ('Pending', 'Processing', 'Completed') THEN 'Pending' END
-{%- elif steps %}CASE WHEN i.[Step] IS NULL OR i.[Step] IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %}) THEN {{ follows }} END
+{%- elif steps %}CASE
+                WHEN i.[Step] IS NULL OR i.[Step] IN ({% for step in steps %}{{ text(step) }}{{ ", " if not loop.last }}{% endfor %})
+                    THEN {{ follows }}
+            END
 {%- else %}{{ follows }}{% endif %}{% endset %}
         /* Lock the items, in the order of their keys, and judge each as it is now. */
 {%- if seek %}

@@ -5,10 +5,10 @@
 /*
 The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and its last key begins the next.
 @Filter is a JSON object, of which every member narrows the choice: keys, status and types (arrays), before and after (UTC, of the last
-change), error (a part of its text), longer_ms (its last attempt took more milliseconds; the one that it is in has done so till now){% if searchable %},
-columns and members (values that it has: {{ queue }}_Has_fn){% endif %}. NULL is all items. One row per item, with the answer FOUND. Secret columns are
-NULL. It changes nothing, and its locks on rows are let go one by one. Without keys it reads the table until the page is full; with @Most,
-no more than that many items. A second result, MORE, then has the key to go on after, if there may be others and the page is not full.
+change), error (a part of its text), longer_ms (its last attempt took more milliseconds, or has taken them by now){% if searchable %}, columns and
+members (values that it has: {{ queue }}_Has_fn){% endif %}. NULL is all items.
+One row per item, with the answer FOUND; secret columns are NULL. It changes nothing, and lets its locks on rows go one by one. Without keys
+it reads the table until the page is full; with @Most, no more than that many items. A second result, MORE, has the key to go on after, if any.
 Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}

@@ -3701,10 +3701,10 @@ GO
 /*
 The items that fit @Filter, in the order of their keys, after the key @After, at most @Max of them: a page, and its last key begins the next.
 @Filter is a JSON object, of which every member narrows the choice: keys, status and types (arrays), before and after (UTC, of the last
-change), error (a part of its text), longer_ms (its last attempt took more milliseconds; the one that it is in has done so till now),
-columns and members (values that it has: Job_Has_fn). NULL is all items. One row per item, with the answer FOUND. Secret columns are
-NULL. It changes nothing, and its locks on rows are let go one by one. Without keys it reads the table until the page is full; with @Most,
-no more than that many items. A second result, MORE, then has the key to go on after, if there may be others and the page is not full.
+change), error (a part of its text), longer_ms (its last attempt took more milliseconds, or has taken them by now), columns and
+members (values that it has: Job_Has_fn). NULL is all items.
+One row per item, with the answer FOUND; secret columns are NULL. It changes nothing, and lets its locks on rows go one by one. Without keys
+it reads the table until the page is full; with @Most, no more than that many items. A second result, MORE, has the key to go on after, if any.
 Table access order: Job.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Find_Job]
@@ -3804,7 +3804,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
-        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference])
         WHERE fit.[Fits] = 1
             AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -3817,7 +3817,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
-        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference])
         WHERE fit.[Fits] = 1
             AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
@@ -3831,7 +3831,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
-        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference])
         WHERE fit.[Fits] = 1
             AND q.[Status] IN ('Processing') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -3844,7 +3844,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
-        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference])
         WHERE fit.[Fits] = 1
             AND q.[Status] IN ('Pending', 'Error') AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1)
         ORDER BY q.[EnqueuedAt]
@@ -3857,7 +3857,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
-        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference])
         WHERE fit.[Fits] = 1
             AND (@_Begin1 IS NULL OR q.[EnqueuedAt] > @_Begin1) AND (@_End1 IS NULL OR q.[EnqueuedAt] <= @_End1)
         ORDER BY q.[EnqueuedAt]
@@ -3879,7 +3879,7 @@ BEGIN
         @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt], q.[Duration],
         q.[Error]
     ) AS fit
-    CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
+    CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference])
     WHERE fit.[Fits] = 1
     ORDER BY q.[EnqueuedAt]
     OPTION (LOOP JOIN, FORCE ORDER);
@@ -4073,7 +4073,7 @@ BEGIN
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
                 q.[Duration], q.[Error]
             ) AS fit
-            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
+            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference])
             WHERE fit.[Fits] = 1
             ORDER BY q.[EnqueuedAt]
             OPTION (LOOP JOIN, FORCE ORDER, RECOMPILE);
@@ -4085,7 +4085,7 @@ BEGIN
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
                 q.[Duration], q.[Error]
             ) AS fit
-            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
+            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference])
             WHERE fit.[Fits] = 1
                 AND q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
             ORDER BY q.[EnqueuedAt]
@@ -4098,7 +4098,7 @@ BEGIN
                 @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
                 q.[Duration], q.[Error]
             ) AS fit
-            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
+            CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference])
             WHERE fit.[Fits] = 1
                 /* An item that was enqueued later cannot have changed before. */
                 AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)
@@ -4113,7 +4113,7 @@ BEGIN
             @_Statuses, @_Types, @_Before, @_Since, @_Longer, @_Error, @_Now, q.[Status], q.[Type], q.[UpdatedAt], q.[StartedAt],
             q.[Duration], q.[Error]
         ) AS fit
-        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference]) AS has
+        CROSS APPLY [readpast].[Job_Has_fn](@_Columns, @_Members, q.[Customer], q.[Rank], q.[Reference])
         WHERE fit.[Fits] = 1
         OPTION (LOOP JOIN, FORCE ORDER);
 
