@@ -141,8 +141,10 @@ pub(super) static STATS: Question = Question {
             None if by_type => (Some(queue.watch(LOOK)?), None),
             None => (None, None),
         };
+        // The figures last: a close lets a call that is under way end, and refuses the next one.
+        let paused = pauses(&queue.pauses()?);
         let mut answer = stats(queue.name(), SystemTime::now(), &queue.stats()?);
-        answer.insert("pauses".to_owned(), pauses(&queue.pauses()?));
+        answer.insert("pauses".to_owned(), paused);
         if let Some(watched) = watched.filter(|_| by_type) {
             answer.insert("types".to_owned(), types(&watched.types));
         }
