@@ -618,15 +618,15 @@ $$;
 {% filter made("FUNCTION", "queue_has_fn") %}
 /* Whether an item, as a row of its table, has the values that queue_wanted_fn returns: each is compared in the type of its column. */
 CREATE OR REPLACE FUNCTION {{ object("queue_has_fn") }}(wanted jsonb, item jsonb) RETURNS boolean
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
-    SELECT
-        item @> (wanted -> 'is')
-        AND NOT EXISTS (
-            SELECT 1
-            FROM jsonb_to_recordset(wanted -> 'members') AS m ("column" text, path text[], value text)
-            WHERE {{ object("queue_member_fn") }}(item -> m."column", m.path) IS DISTINCT FROM m.value
-        );
+BEGIN
+    RETURN item @> (wanted -> 'is') AND NOT EXISTS (
+        SELECT 1
+        FROM jsonb_to_recordset(wanted -> 'members') AS m ("column" text, path text[], value text)
+        WHERE {{ object("queue_member_fn") }}(item -> m."column", m.path) IS DISTINCT FROM m.value
+    );
+END;
 $$;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_backoff_fn") %}

@@ -69,7 +69,7 @@ fn a_name_with_a_blank_at_its_end_is_unknown() {
                     is_refused(
                         &filter,
                         call(&database, procedure, "", &filter, behind),
-                        " takes keys, status, types (arrays)",
+                        " takes keys, status, types, members (arrays)",
                     );
                 }
             }

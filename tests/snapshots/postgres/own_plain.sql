@@ -933,15 +933,15 @@ $$;
 
 /* Whether an item, as a row of its table, has the values that queue_wanted_fn returns: each is compared in the type of its column. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_has_fn"(wanted jsonb, item jsonb) RETURNS boolean
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
-    SELECT
-        item @> (wanted -> 'is')
-        AND NOT EXISTS (
-            SELECT 1
-            FROM jsonb_to_recordset(wanted -> 'members') AS m ("column" text, path text[], value text)
-            WHERE "readpast"."queue_member_fn"(item -> m."column", m.path) IS DISTINCT FROM m.value
-        );
+BEGIN
+    RETURN item @> (wanted -> 'is') AND NOT EXISTS (
+        SELECT 1
+        FROM jsonb_to_recordset(wanted -> 'members') AS m ("column" text, path text[], value text)
+        WHERE "readpast"."queue_member_fn"(item -> m."column", m.path) IS DISTINCT FROM m.value
+    );
+END;
 $$;
 
 /*
