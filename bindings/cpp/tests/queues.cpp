@@ -153,7 +153,7 @@ TEST_CASE("operators find, steer, redrive and purge") {
     CHECK(queue.find(R"({"status": ["Cancelled"]})").size() == 1);
     const auto items = R"({"items": [{"key": ")" + std::string(page[0].key()) + R"("}, {"key": "2001-01-01"}]})";
     const auto redriven = queue.ask("redrive", items);
-    CHECK(contains(redriven, R"("redriven":1,"states":{"Pending":1},"refused":1,)"));
+    CHECK(contains(redriven, R"("redriven":1,"refused":1,"states":{"Pending":1},)"));
     CHECK(contains(redriven, R"("answer":"NOT_FOUND","state":null)"));
     queue.settle(settlement(page[0].key(), action::terminate));
     CHECK(queue.ask("purge") == R"({"purged":1})");
