@@ -105,7 +105,7 @@ pub(crate) fn open(on: &dyn Sessions, terms: &CallTerms) -> Result<Vec<(i64, Str
 }
 
 /// A worker that is there.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SeenWorker {
     /// Its queue, as in the rows of the schema.
     queue: String,

@@ -35,6 +35,7 @@ mod records;
 mod refused;
 mod rows;
 mod schedules;
+mod searches;
 mod settings;
 mod several_values;
 mod strangers;

@@ -32,10 +32,11 @@ WHERE
 {%- endif %}{% endfor %}
             ) AS w
             WHERE
-{%- set some = namespace(after=false) %}
+                /* As many fit as are given: one that is not read under its name must not count as none. */
+                (SELECT COUNT(*) FROM OPENJSON(@Columns)) = 0
 {%- for c in searchable %}{% if not c.is_json %}
 {%- set value = "[Value" ~ loop.index ~ "]" %}
-                {{ "AND " if some.after }}(w.{{ value }} IS NULL OR @Value{{ loop.index }}{% if c.is_text %} + N'.' = w.{{ value }} + N'.' COLLATE Latin1_General_BIN2{% else %} = w.{{ value }}{% endif %}){% set some.after = true %}
+                    + IIF(@Value{{ loop.index }}{% if c.is_text %} + N'.' = w.{{ value }} + N'.' COLLATE Latin1_General_BIN2{% else %} = w.{{ value }}{% endif %}, 1, 0)
 {%- endif %}{% endfor %}
         )
     )

@@ -538,6 +538,7 @@ BEGIN
                 LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[key] COLLATE Latin1_General_BIN2
                 WHERE j.[type] NOT IN (1, 2, 3) OR COALESCE(n.[value], N'3') = N'3'
             )
+            OR EXISTS (SELECT 1 FROM OPENJSON(@Columns) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
             OR EXISTS (
                 SELECT 1
                 FROM OPENJSON(@Members) WITH (
@@ -547,7 +548,7 @@ BEGIN
                 LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[Column] COLLATE Latin1_General_BIN2
                 WHERE j.[Path] IS NULL OR j.[Deep] IS NOT NULL OR j.[Value] IS NULL OR COALESCE(n.[value], N'1') = N'1'
             )
-            SET @_Wrong = N'columns and members name columns that can be searched, each with a value';
+            SET @_Wrong = N'columns and members name columns that can be searched, each with a value, columns once';
         IF EXISTS (
             SELECT 1 FROM OPENJSON(@Statuses) AS s
             WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueStatus") }} AS k WHERE k.[Status] = s.[value])

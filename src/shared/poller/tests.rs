@@ -11,6 +11,8 @@ const LONG: Duration = Duration::from_secs(600);
 struct Stands {
     asked: Mutex<Sender<()>>,
     panics: Mutex<Receiver<bool>>,
+    /// Has a worker that is to report soon.
+    waits: bool,
 }
 
 impl AsksDue for Stands {
@@ -30,7 +32,7 @@ impl AsksDue for Stands {
     }
 
     fn reported_along(&self) -> Option<SeenWorker> {
-        None
+        self.waits.then(SeenWorker::default)
     }
 }
 
@@ -46,7 +48,7 @@ struct Stage {
 fn stage(name: &str) -> Stage {
     let ((ask, asked), (panics, panic)) = (channel(), channel());
     let (poller, of) = (Poller::of(name, "s"), OfQueue::of(name, "s", "q"));
-    let handle = Arc::new(Stands { asked: Mutex::new(ask), panics: Mutex::new(panic) });
+    let handle = Arc::new(Stands { asked: Mutex::new(ask), panics: Mutex::new(panic), waits: true });
     let asks = AskedQueue { stem: "q".to_owned(), recovery: before_recovery(LONG) };
     let served = poller.serve(asks, &of, Arc::downgrade(&handle) as Weak<dyn AsksDue>);
     of.polls.found_nothing("", of.polls.wakes(""), None);
@@ -112,4 +114,16 @@ fn the_thread_ends_with_the_last_open_handle() {
     stage.panics.send(false).unwrap();
     stage.served.leave(Instant::now() + LONG);
     stage.until(|state| state.runs.is_none());
+}
+
+#[test]
+fn a_report_takes_along_the_other_workers_of_the_process() {
+    let stage = stage("reports");
+    assert_eq!(stage.served.reported_along(), [], "its own is reported anyhow");
+    let asks = AskedQueue { stem: "r".to_owned(), recovery: before_recovery(LONG) };
+    let (other, (ask, _asked), (_panics, panic)) = (OfQueue::of("reports", "s", "r"), channel(), channel());
+    let handle = Arc::new(Stands { asked: Mutex::new(ask), panics: Mutex::new(panic), waits: false });
+    let served = stage.poller.serve(asks, &other, Arc::downgrade(&handle) as Weak<dyn AsksDue>);
+    assert_eq!(served.reported_along(), [SeenWorker::default()]);
+    assert_eq!(stage.served.reported_along(), [], "nobody waits at the other");
 }

@@ -892,12 +892,13 @@ BEGIN
             SELECT 1 FROM json_each(columns_) AS c (name, value)
             WHERE names -> c.name IS NULL OR json_typeof(c.value) NOT IN ('string', 'number', 'boolean')
         )
+        OR (SELECT COUNT(*) > COUNT(DISTINCT c.name) FROM json_object_keys(columns_) AS c (name))
         OR EXISTS (
             SELECT 1 FROM json_to_recordset(members_) AS m ("column" text, path text[], value text)
             WHERE names -> m."column" IS NULL OR CARDINALITY(m.path) BETWEEN 1 AND 3 IS NOT TRUE OR m.value IS NULL
         )
     THEN
-        RAISE EXCEPTION '%: columns and members name columns that can be searched, each with a value', called_
+        RAISE EXCEPTION '%: columns and members name columns that can be searched, each with a value, columns once', called_
         USING ERRCODE = 'RP021';
     END IF;
     item := json_populate_record(item, (SELECT json_object_agg(names ->> c.name, c.value) FROM json_each(columns_) AS c (name, value)));

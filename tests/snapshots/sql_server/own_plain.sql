@@ -954,6 +954,7 @@ BEGIN
                 LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[key] COLLATE Latin1_General_BIN2
                 WHERE j.[type] NOT IN (1, 2, 3) OR COALESCE(n.[value], N'3') = N'3'
             )
+            OR EXISTS (SELECT 1 FROM OPENJSON(@Columns) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
             OR EXISTS (
                 SELECT 1
                 FROM OPENJSON(@Members) WITH (
@@ -963,7 +964,7 @@ BEGIN
                 LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[Column] COLLATE Latin1_General_BIN2
                 WHERE j.[Path] IS NULL OR j.[Deep] IS NOT NULL OR j.[Value] IS NULL OR COALESCE(n.[value], N'1') = N'1'
             )
-            SET @_Wrong = N'columns and members name columns that can be searched, each with a value';
+            SET @_Wrong = N'columns and members name columns that can be searched, each with a value, columns once';
         IF EXISTS (
             SELECT 1 FROM OPENJSON(@Statuses) AS s
             WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
@@ -3662,8 +3663,11 @@ WHERE
                 [Value1] nvarchar(max) '$."Customer"', [Value2] int '$."Rank"', [Value3] uniqueidentifier '$."Reference"'
             ) AS w
             WHERE
-                (w.[Value1] IS NULL OR @Value1 + N'.' = w.[Value1] + N'.' COLLATE Latin1_General_BIN2)
-                AND (w.[Value2] IS NULL OR @Value2 = w.[Value2]) AND (w.[Value3] IS NULL OR @Value3 = w.[Value3])
+                /* As many fit as are given: one that is not read under its name must not count as none. */
+                (SELECT COUNT(*) FROM OPENJSON(@Columns)) = 0
+                    + IIF(@Value1 + N'.' = w.[Value1] + N'.' COLLATE Latin1_General_BIN2, 1, 0)
+                    + IIF(@Value2 = w.[Value2], 1, 0)
+                    + IIF(@Value3 = w.[Value3], 1, 0)
         )
     )
     AND NOT EXISTS (
