@@ -9,6 +9,7 @@ mod handed_out;
 mod key;
 mod kinds;
 mod layout;
+mod limit;
 mod number;
 mod options;
 mod own;
@@ -24,6 +25,7 @@ mod value;
 
 pub use self::{
     examples::EXAMPLES,
+    limit::{LimitSpec, Rate},
     options::{
         BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RetentionSpec,
         RolesSpec, SubtypeSpec,
@@ -79,6 +81,8 @@ pub struct QueueSpec {
     pub claim_by: ClaimBySpec,
     /// The number of parts of the waiting items, 2 to 64, each with a head of its own at which claims begin; one by default.
     pub shards: Option<i32>,
+    /// How many items of a key are in work at once, and how many of it start in a time; four at most.
+    pub limits: Vec<LimitSpec>,
     /// How many attempts an item has, unless the queue's setting overrides it.
     pub max_attempts: i32,
     /// Whether each ended attempt is recorded, with its result.

@@ -3,6 +3,7 @@
 
 mod claimed_by;
 mod columns;
+mod limits;
 mod options;
 mod rows;
 mod states;

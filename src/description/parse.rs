@@ -3,6 +3,7 @@
 mod at;
 mod columns;
 mod keys;
+mod limits;
 mod options;
 mod procedures;
 mod queue;

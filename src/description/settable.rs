@@ -112,6 +112,9 @@ fn why_fixed(spec: &QueueSpec, name: &Identifier) -> Option<&'static str> {
     if spec.trace.as_ref() == Some(name) {
         return Some("it says which trace the item was enqueued in (\"trace\"), for every attempt at it");
     }
+    if spec.limits.iter().any(|limit| limit.by.as_ref() == Some(name)) {
+        return Some("items are counted by it (\"limit\"); enqueue another item instead");
+    }
     let table = spec.table()?;
     if table.key.iter().any(|key| key.name == *name) {
         return Some("it is the item's key; enqueue another item instead");
@@ -216,6 +219,18 @@ mod tests {
         assert!(spec.settable().all(|column| column.name.as_str() != name));
         let why = check(&spec, &format!(r#"{{"{name}": "00-a-b-01"}}"#)).unwrap_err();
         assert!(why.starts_with(&format!("column {name:?} is not to be set: it says which trace")), "{why}");
+    }
+
+    #[test]
+    fn columns_of_limits_stay() {
+        let spec = QueueSpec::from_json(
+            r#"{"queue": "Q", "columns": [{"name": "Customer", "type": "integer"}, {"name": "Note", "type": "text"}],
+                "limit": [{"by": "Customer", "at_once": 1}]}"#,
+        )
+        .unwrap();
+        assert_eq!(spec.settable().map(|column| column.name.as_str()).collect::<Vec<_>>(), ["Note"]);
+        let why = check(&spec, r#"{"customer": 1}"#).unwrap_err();
+        assert!(why.starts_with("column \"Customer\" is not to be set: items are counted by it (\"limit\")"), "{why}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod built;
 mod columns;
+mod limits;
 mod mistakes;
 mod round_trip;
 

@@ -1,6 +1,6 @@
 //! Checks the options of a description beyond its columns.
 
-use super::{Checked, DescriptionPath, RETENTION, SHARDS, columns, same_name};
+use super::{Checked, DescriptionPath, RETENTION, SHARDS, columns, limits, same_name};
 use crate::description::parse::ranges;
 use crate::description::{ColumnKind, ColumnSpec, Completion, Direction, QueueSpec, RetentionSpec, SHARD, Storage};
 use crate::ident::Identifier;
@@ -14,6 +14,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     order(&root.key("order"), spec)?;
     claim_by(&root.key("claim_by"), spec)?;
     shards(&root.key("shards"), spec)?;
+    limits::check(&root.key("limit"), spec)?;
     trace(&root.key("trace"), spec)?;
     ranges(&root, spec)?;
     backoff(&root.key("backoff"), spec)?;

@@ -4,7 +4,7 @@ use super::at::{At, KnownKeys};
 use super::keys::Kind::{Own, Text, Texts};
 use super::keys::{self, Key, key, needed, or};
 use super::options::{self, ATTEMPTS_KEYS, DEDUP, LEASE, ORDER, ROLES};
-use super::{columns, procedures, retention, schedules, table};
+use super::{columns, limits, procedures, retention, schedules, table};
 use crate::description::check::SHARDS;
 use crate::description::{
     BackoffSpec, ClaimBySpec, ColumnKind, ColumnSpec, Completion, LeaseSpec, OrderSpec, QueueSpec, RolesSpec, Storage,
@@ -53,7 +53,7 @@ pub(super) static QUEUE: [Key<QueueSpec>; 6] = [
 ];
 
 /// Those of a queue with a table; hand-written procedures decide them.
-pub(super) static OPTIONS: [Key<QueueSpec>; 14] = [
+pub(super) static OPTIONS: [Key<QueueSpec>; 15] = [
     or(
         "any step is allowed",
         key(
@@ -98,6 +98,11 @@ pub(super) static OPTIONS: [Key<QueueSpec>; 14] = [
             "Into how many parts waiting items are dealt out, so that many workers do not all claim at one end: see below. Not with \
          `table`.",
         ),
+    ),
+    key(
+        "limit",
+        Own("list of tables", limits::read, limits::written),
+        "How many items of a key are in work at once, and how many of it start in a time: see below. Not with `table`.",
     ),
     or(
         "3, which are not recorded",
@@ -193,6 +198,7 @@ pub(super) fn start(queue: QueueName) -> QueueSpec {
         order: OrderSpec::default(),
         claim_by: ClaimBySpec::default(),
         shards: None,
+        limits: Vec::new(),
         max_attempts: 3,
         attempt_history: false,
         backoff: Some(BackoffSpec::default()),

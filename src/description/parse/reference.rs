@@ -1,7 +1,7 @@
 //! The tables of keys in `sql/SPEC.md`.
 
 use super::keys::{self, Key};
-use super::{columns, options, procedures, queue, schedules, table};
+use super::{columns, limits, options, procedures, queue, schedules, table};
 use crate::description::{BackoffSpec, LeaseSpec, OrderSpec, RolesSpec};
 use crate::ident::QueueName;
 
@@ -18,6 +18,7 @@ pub fn reference() -> Vec<(&'static str, String)> {
         ("column", keys::rows(&columns::COLUMN, &columns::no_column())),
         ("subtype", keys::rows(&columns::SUBTYPE, &columns::no_subtype())),
         ("order", keys::rows(&options::ORDER, &OrderSpec::default())),
+        ("limit", keys::rows(&limits::LIMIT, &limits::start())),
         ("attempts", of_queue(&options::ATTEMPTS_KEYS)),
         ("backoff", keys::rows(&options::BACKOFF, &BackoffSpec::default())),
         ("lease", keys::rows(&options::LEASE, &LeaseSpec::default())),

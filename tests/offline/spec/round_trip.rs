@@ -243,6 +243,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
             let subtype = SubtypeSpec { name: name("Email"), exclusive: flag, columns: of_subtype };
             QueueSpec {
                 queue: QueueName::new("Work").unwrap(),
+                limits: Vec::new(),
                 claim_by: if own {
                     ClaimBySpec { kind: flag, step: by_group != by_priority }
                 } else {

@@ -115,6 +115,17 @@ fn options() -> Vec<(&'static str, Value)> {
             json!({"shards": 64, "completion": "delete", "types": ["A", "B"],
             "order": {"direction": "lifo", "priority": {"column": "Rank"}}}),
         ),
+        (
+            "limit",
+            json!({"limit": [{"by": "Customer", "at_once": 10}, {"by": "Reference", "rate": "60/1m", "burst": 10},
+            {"at_once": 200}], "roles": {"worker": "w", "monitor": "m", "operator": "o"}}),
+        ),
+        ("limit_queue", json!({"limit": [{"at_once": 5, "rate": "10/1s"}]})),
+        (
+            "limit_ordered",
+            json!({"limit": [{"rate": "1000/1h"}, {"by": "Rank", "at_once": 1, "rate": "5/1s"}], "completion": "delete",
+            "order": {"direction": "lifo", "priority": {"column": "Rank"}}}),
+        ),
         ("steps", json!({"steps": ["new", "it's \u{fc}ber"]})),
         ("attempts", json!({"attempts": {"limit": 5}, "settings": "jobs"})),
         ("attempt_history", json!({"attempts": {"history": true}})),
@@ -181,11 +192,17 @@ fn merge(into: &mut Value, from: &Value) {
 const REFUSED: &[&str] = &[
     "whole_shards",
     "whole_shards_ordered",
+    "whole_limit",
+    "whole_limit_queue",
+    "whole_limit_ordered",
     "bare_by_type",
     "bare_by_step",
     "bare_by_kind",
     "bare_shards",
     "bare_shards_ordered",
+    "bare_limit",
+    "bare_limit_queue",
+    "bare_limit_ordered",
     "bare_retention",
     "bare_own_types",
     "bare_subtypes",
@@ -229,6 +246,9 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
                         "retention",
                         "shards",
                         "shards_ordered",
+                        "limit",
+                        "limit_queue",
+                        "limit_ordered",
                     ];
                     if !alone.contains(&option) {
                         merge(&mut together, &fragment);

@@ -1,0 +1,83 @@
+//! Limits: what they count, and the options with which claims cannot hold them.
+
+use super::{Checked, DescriptionPath, same_name};
+use crate::description::limit::{COUNT, MOST_CHARS, MOST_LIMITS, Rate};
+use crate::description::{ColumnKind, LimitSpec, QueueSpec};
+use crate::ident::Identifier;
+
+pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
+    if spec.limits.is_empty() {
+        return Ok(());
+    }
+    beside(place, spec)?;
+    let count = spec.limits.len();
+    place.need(count <= MOST_LIMITS, || format!("has {count} limits; {MOST_LIMITS} are the most"))?;
+    for (i, limit) in spec.limits.iter().enumerate() {
+        let (place, before) = (place.nth(i), &spec.limits[..i]);
+        match &limit.by {
+            None => {
+                let again = before.iter().any(|other| other.by.is_none());
+                place.need(!again, || {
+                    "has no \"by\", as a limit before it; one limit counts the whole queue".to_owned()
+                })?;
+            }
+            Some(by) => {
+                let place = place.key("by");
+                let again = before.iter().filter_map(|other| other.by.as_ref()).any(|other| same_name(other, by));
+                place.need(!again, || format!("{:?} has a limit already; give both numbers in one", by.as_str()))?;
+                column(&place, spec, by)?;
+            }
+        }
+        numbers(&place, limit)?;
+    }
+    Ok(())
+}
+
+/// Refuses tables and options with which claims search in another way.
+fn beside(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
+    place.need(spec.is_own(), || "is for readpast's own tables; described tables: not yet".to_owned())?;
+    place.need(spec.order.group.is_none(), || {
+        "cannot be beside order.group: of a group one item is in work at once already".to_owned()
+    })?;
+    place.need(spec.shards.is_none(), || {
+        "cannot be beside shards: its claims take turns, so that one head is as good as many".to_owned()
+    })?;
+    let by_kind = "a claim would search for each kind in each key";
+    place.need(!spec.claim_by.kind && !spec.claim_by.step, || format!("cannot be beside claim_by: {by_kind}"))?;
+    place.need(!spec.roles.own_types_only, || format!("cannot be beside roles.own_types_only: {by_kind}"))?;
+    place.need(spec.lease.durable, || {
+        "cannot be beside lease.durable = false: after a crash that forgets claims, their items are not counted while workers \
+         still have them"
+            .to_owned()
+    })
+}
+
+fn column(place: &DescriptionPath, spec: &QueueSpec, by: &Identifier) -> Checked {
+    place.column(by, &spec.columns.iter().map(|column| &column.name).collect::<Vec<_>>())?;
+    let Some(column) = spec.columns.iter().find(|column| column.name == *by) else { return Ok(()) };
+    let kind = column.kind;
+    let fits = match kind {
+        ColumnKind::Integer | ColumnKind::BigInteger | ColumnKind::Boolean | ColumnKind::Guid => true,
+        _ => kind.most_chars().is_some_and(|most| most <= MOST_CHARS),
+    };
+    place.need(fits, || {
+        format!("has to be an integer, bigint, boolean, guid, or text of at most {MOST_CHARS} characters, not {kind}")
+    })?;
+    place
+        .need(!column.secret, || format!("{:?} cannot be secret: answers about its limit have its values", by.as_str()))
+}
+
+fn numbers(place: &DescriptionPath, limit: &LimitSpec) -> Checked {
+    let limits = limit.at_once.is_some() || limit.rate.is_some();
+    place.need(limits, || "limits nothing: give at_once, rate, or both".to_owned())?;
+    for (key, number) in [("at_once", limit.at_once), ("burst", limit.burst)] {
+        let Some(number) = number else { continue };
+        place.key(key).need(COUNT.contains(&number), || {
+            format!("must be a whole number from {} to {}, not {number}", COUNT.start(), COUNT.end())
+        })?;
+    }
+    let is_possible = limit.rate.is_none_or(Rate::is_possible);
+    place.key("rate").need(is_possible, || format!("must be {}", Rate::FORM))?;
+    let has_rate = limit.burst.is_none() || limit.rate.is_some();
+    place.key("burst").need(has_rate, || "says how many of a rate start together, and there is no rate".to_owned())
+}

@@ -1,0 +1,87 @@
+//! `limit`: how many items of a key are in work at once, and how many of it begin in a time.
+
+use super::at::At;
+use super::keys::Kind::{OptionalName, Own};
+use super::keys::{self, Key, key, or};
+use crate::description::limit::{COUNT, Rate};
+use crate::description::{LimitSpec, QueueSpec};
+use crate::error::Result;
+use serde_json::{Value, json};
+
+pub(super) static LIMIT: [Key<LimitSpec>; 4] = [
+    or(
+        "the queue as a whole",
+        key(
+            "by",
+            OptionalName(|limit| &mut limit.by),
+            "The column whose values are the keys: an `integer`, `bigint`, `boolean`, `guid`, or `text` of at most 400 characters, \
+             not secret.",
+        ),
+    ),
+    or(
+        "no limit",
+        key(
+            "at_once",
+            Own(
+                "1 to 1000000",
+                |at, limit| count(at).map(|count| limit.at_once = Some(count)),
+                |limit| limit.at_once.map(|count| json!(count)),
+            ),
+            "How many items of a key are in work at once.",
+        ),
+    ),
+    or(
+        "no limit",
+        key(
+            "rate",
+            Own(
+                "starts/period: `\"60/1m\"`; the period from `1ms` to `1d`",
+                |at, limit| rate(at).map(|rate| limit.rate = Some(rate)),
+                |limit| limit.rate.map(|rate| json!(rate.to_string())),
+            ),
+            "How many items of a key start in a time.",
+        ),
+    ),
+    or(
+        "the starts of `rate`",
+        key(
+            "burst",
+            Own(
+                "1 to 1000000",
+                |at, limit| count(at).map(|count| limit.burst = Some(count)),
+                |limit| limit.burst.map(|count| json!(count)),
+            ),
+            "How many of them may start together after a rest.",
+        ),
+    ),
+];
+
+/// A limit of nothing, as reading begins.
+pub(super) fn start() -> LimitSpec {
+    LimitSpec { by: None, at_once: None, rate: None, burst: None }
+}
+
+/// Reads `limit`.
+pub(super) fn read(at: &At<'_>, spec: &mut QueueSpec) -> Result<()> {
+    let limit = |at: &At<'_>| {
+        let mut limit = start();
+        keys::read(at, &LIMIT, &mut limit).map(|_| limit)
+    };
+    spec.limits = at.list(0)?.iter().map(limit).collect::<Result<_>>()?;
+    Ok(())
+}
+
+/// Writes it.
+pub(super) fn written(spec: &QueueSpec) -> Option<Value> {
+    let written = || spec.limits.iter().map(|limit| keys::write(&LIMIT, limit, &start())).collect();
+    (!spec.limits.is_empty()).then(written)
+}
+
+fn count(at: &At<'_>) -> Result<u32> {
+    at.integer(*COUNT.start() as i32..=*COUNT.end() as i32).map(|count| count as u32)
+}
+
+fn rate(at: &At<'_>) -> Result<Rate> {
+    let rate = at.text().ok().and_then(|text| text.parse().ok());
+    rate.ok_or_else(|| at.wrong(Rate::FORM))
+}
