@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub(crate) const MOST_LIMITS: usize = 4;
 
 /// The longest text that items are counted by: with the other columns of its index it stays within what a server takes.
-pub(crate) const MOST_CHARS: usize = 400;
+pub(crate) const MOST_CHARS: usize = 300;
 
 /// How many items of a key are in work at once, start in a period, or start together.
 pub(crate) const COUNT: RangeInclusive<u32> = 1..=1_000_000;

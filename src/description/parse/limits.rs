@@ -14,7 +14,7 @@ pub(super) static LIMIT: [Key<LimitSpec>; 4] = [
         key(
             "by",
             OptionalName(|limit| &mut limit.by),
-            "The column whose values are the keys: an `integer`, `bigint`, `boolean`, `guid`, or `text` of at most 400 characters, \
+            "The column whose values are the keys: an `integer`, `bigint`, `boolean`, `guid`, or `text` of at most 300 characters, \
              not secret.",
         ),
     ),
