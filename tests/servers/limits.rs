@@ -116,6 +116,12 @@ fn keys_take_turns() {
 #[test]
 fn the_whole_queue_has_a_limit() {
     for database in Database::each() {
+        let alone = open(&database, &json!([{"at_once": 4}]));
+        put(&alone, Some(1), None, 5);
+        assert_eq!(taken(&alone, 100).values().sum::<usize>(), 4);
+        assert_eq!(taken(&alone, 100).values().sum::<usize>(), 0);
+    }
+    for database in Database::each() {
         let queue = open(&database, &json!([{"at_once": 3}, {"by": "Customer", "at_once": 2}]));
         put(&queue, Some(1), None, 5);
         put(&queue, Some(2), None, 5);
@@ -124,8 +130,6 @@ fn the_whole_queue_has_a_limit() {
         assert_eq!(taken(&queue, 1), counts([]));
         let all: Vec<_> = items.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
         assert_eq!(queue.settle_and_claim(&all, None, 100).unwrap().1.len(), 3);
-        let alone = open(&database, &json!([{"at_once": 4}]));
-        assert_eq!(taken(&alone, 100).values().sum::<usize>(), 1);
     }
 }
 
@@ -139,7 +143,7 @@ fn two_columns_are_limited_together() {
         put(&queue, Some(1), Some("y"), 6);
         put(&queue, Some(2), None, 6);
         let mut all = BTreeMap::new();
-        // What one claim leaves of a key, the next takes.
+        // The next claim takes what one leaves of a key.
         for _ in 0..6 {
             for (of, count) in taken(&queue, 100) {
                 *all.entry(of).or_insert(0) += count;
@@ -164,8 +168,10 @@ fn later(database: &Database, minutes: u32) {
 
 #[test]
 fn a_rate_counts_starts() {
-    for database in Database::each() {
-        for (by, whole) in [(json!({"by": "key", "rate": "6/1h", "burst": 3}), false), (json!({"rate": "6/1h", "burst": 3}), true)] {
+    for (by, whole) in
+        [(json!({"by": "key", "rate": "6/1h", "burst": 3}), false), (json!({"rate": "6/1h", "burst": 3}), true)]
+    {
+        for database in Database::each() {
             let queue = open(&database, &json!([by]));
             put(&queue, None, Some("a"), 8);
             let items = queue.claim(100, Duration::ZERO).unwrap();
@@ -179,20 +185,18 @@ fn a_rate_counts_starts() {
             assert_eq!(taken(&queue, 100), counts([("- a", 2)]));
             later(&database, 600);
             assert_eq!(taken(&queue, 100), counts([("- a", 3)]));
-            let forget = database.pick("DELETE FROM [readpast].Job", "DELETE FROM readpast.job");
-            database.session().execute(forget, &[]).unwrap();
         }
     }
 }
 
 #[test]
 fn a_claim_reports_when_the_rate_lets_the_next_one_begin() {
-    for database in Database::each() {
-        for limits in [
-            json!([{"by": "key", "rate": "1/1h"}]),
-            json!([{"rate": "1/1h"}]),
-            json!([{"by": "Customer", "at_once": 100}, {"by": "key", "rate": "1/1h"}]),
-        ] {
+    for limits in [
+        json!([{"by": "key", "rate": "1/1h"}]),
+        json!([{"rate": "1/1h"}]),
+        json!([{"by": "Customer", "at_once": 100}, {"by": "key", "rate": "1/1h"}]),
+    ] {
+        for database in Database::each() {
             let queue = open(&database, &limits);
             put(&queue, Some(1), Some("a"), 2);
             assert_eq!(taken(&queue, 100).len(), 1, "{limits}");
@@ -207,8 +211,6 @@ fn a_claim_reports_when_the_rate_lets_the_next_one_begin() {
             });
             let due = due.unwrap_or_else(|| panic!("{limits}: {rows:?}"));
             assert!((3_000_000..=3_600_001).contains(&due), "{limits}: {due}");
-            let forget = database.pick("DELETE FROM [readpast].Job", "DELETE FROM readpast.job");
-            database.session().execute(forget, &[]).unwrap();
         }
     }
 }
@@ -233,8 +235,10 @@ fn a_limit_changes_for_all_keys_and_for_one() {
         change(&database, "Customer", "2", "4, NULL, NULL, NULL").unwrap();
         change(&database, "Customer", "3", "0, NULL, NULL, NULL").unwrap();
         assert_eq!(taken(&queue, 100), counts([("1 -", 2), ("2 -", 4)]));
-        // An install leaves changes as they are.
-        let queue = { drop(queue); open(&database, &limits) };
+        // An install leaves changes as they are; not each server that speaks T-SQL installs twice.
+        if database.heeds_lock_hints() {
+            open(&database, &limits);
+        }
         change(&database, "Customer", "3", "NULL, NULL, NULL, NULL").unwrap();
         assert_eq!(taken(&queue, 100), counts([("3 -", 2)]));
         change(&database, "Customer", "", "NULL, NULL, NULL, NULL").unwrap();
@@ -255,8 +259,13 @@ fn a_limit_changes_for_all_keys_and_for_one() {
         }
         let listed = database.pick("EXECUTE [readpast].Limits_Job", "SELECT * FROM readpast.limits_job()");
         let rows = database.rows(listed);
-        let texts: Vec<_> = (0..rows.len()).map(|row| format!("{:?} {:?} {:?}", rows.value(row, 0), rows.value(row, 1), rows.value(row, 3))).collect();
-        assert!(texts.iter().any(|row| row.contains("Customer") && row.contains("\"2\"") && row.contains('4')), "{texts:?}");
+        let texts: Vec<_> = (0..rows.len())
+            .map(|row| format!("{:?} {:?} {:?}", rows.value(row, 0), rows.value(row, 1), rows.value(row, 3)))
+            .collect();
+        assert!(
+            texts.iter().any(|row| row.contains("Customer") && row.contains("\"2\"") && row.contains('4')),
+            "{texts:?}"
+        );
         assert!(texts.iter().any(|row| row.contains("\"h\"") && row.contains('5')), "{texts:?}");
     }
 }
@@ -306,12 +315,17 @@ fn no_more_are_in_work_at_any_instant() {
                             })
                             .collect();
                         if ends.is_empty() {
-                            items = queue.claim(1 + u32::try_from(dice.below(6)).unwrap(), Duration::from_millis(50)).unwrap();
+                            items = queue
+                                .claim(1 + u32::try_from(dice.below(6)).unwrap(), Duration::from_millis(50))
+                                .unwrap();
                             continue;
                         }
                         let most = 1 + u32::try_from(dice.below(6)).unwrap();
                         let (_, batch) = queue.settle_and_claim(&ends, None, most).unwrap();
-                        done.fetch_add(ends.iter().filter(|end| end.action == Action::Complete).count(), Ordering::Relaxed);
+                        done.fetch_add(
+                            ends.iter().filter(|end| end.action == Action::Complete).count(),
+                            Ordering::Relaxed,
+                        );
                         items = batch;
                     }
                 });

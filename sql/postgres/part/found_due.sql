@@ -48,7 +48,7 @@
         ORDER BY {{ "f.item_turn, " if shards }}{{ m.by_place("f.item_by_") }}
     )
 {%- if filters %},
-    /* Of several that one key would let begin, as many as it has room for. */
+    /* A key lets as many of them begin as it has room for. */
     found AS MATERIALIZED (
         SELECT f.*
         FROM (

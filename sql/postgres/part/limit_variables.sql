@@ -1,4 +1,4 @@
-{#- Of a claim in a queue with limits. #}
+{#- Variables of a claim in a queue with limits. #}
     limited_until_ timestamptz;
 {%- if sought %}
     limit_keys_ text[] := '{}';

@@ -1,5 +1,5 @@
 {%- import "macro/limit.sql" as limit -%}
-{#- What is due of the keys that have room: each gets its share, and then what is left of its room. -#}
+{#- Takes due items of the keys that have room: each key gets its share, and then what is left of its room. -#}
 {%- import "macro/take_due.sql" as take -%}
 {%- set frees = ["IS NULL"] + (["= N''"] if sought.is_text else []) %}
         SET @_Share = CASE WHEN @_Open = 0 THEN 0 ELSE (@_Room + @_Open - 1) / @_Open END;
@@ -32,7 +32,7 @@
         END;
 {%- for l in limits if l.by and l.nth != sought.nth %}
 
-        /* Of several that one {{ l.name }} would let begin, as many as it has room for. */
+        /* A {{ l.name }} lets as many of them begin as it has room for. */
         DELETE d
         FROM @_Due AS d
         INNER JOIN (

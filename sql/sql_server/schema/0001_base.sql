@@ -23,7 +23,7 @@ END;
 {% endfilter %}
 {% filter made("TABLE", [
     "QueueSchemaVersion", "QueueSpec", "AppSettings", "QueueStatus", "QueueTransition",
-    "QueueOperation", "QueueTypeAccess", "QueueRetention", "QueueTurn", "QueueRecovery", "QueueRefused",
+    "QueueOperation", "QueueTypeAccess", "QueueRetention", "QueueTurn", "QueueLimit", "QueueRecovery", "QueueRefused",
     "QueuePause", "QueueAction", "QueueWorker", "QueueMinute", "QueueSchedule",
 ]) %}
 /* One row per version that was applied here: an audit trail, never updated. */

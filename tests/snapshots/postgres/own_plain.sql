@@ -10,13 +10,14 @@ An error takes everything back. An object that is there as it should be is left 
 CONTENTS                                     each rule stands once, in the object named here
   Schema   queue_status, queue_transition    the states, and which may follow which
            queue_operation                   calls that were made: a second one of the same identity changes nothing
-           queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
+           queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups or within limits, to delete
            queue_refused                     items that their table does not let a queue change
            queue_sleeper                     processes that wait to be woken
            queue_pause, _begin, _end; queue_paused_v    what is not to be claimed for now; each is a row of queue_refused too
            queue_action, _note, _step        what operators did; actions on many items
            queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
            queue_schedule                    when queues put items in by themselves
+           queue_limit                       what limits by key have left, and where they differ from the description
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
            queue_begun, queue_clear          the identity of a call, and its clearing
@@ -96,17 +97,17 @@ BEGIN
     "queue_begun", "queue_catalog", "queue_clear", "queue_died_fn", "queue_due",
     "queue_figures", "queue_filter", "queue_finite_fn", "queue_fits_fn", "queue_has_fn",
     "queue_head_fn", "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
-    "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn", "queue_key_fn", "queue_look",
-    "queue_member_fn", "queue_minute", "queue_minute_keep", "queue_ms_fn", "queue_must",
-    "queue_named_fn", "queue_note_refusal", "queue_operation", "queue_operation_at", "queue_own_type_v",
-    "queue_pause", "queue_pause_begin", "queue_pause_end", "queue_paused_v", "queue_recovery",
-    "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention", "queue_ring",
-    "queue_schedule", "queue_schema_version", "queue_sets_fn", "queue_sleep", "queue_sleeper",
-    "queue_spec", "queue_state", "queue_status", "queue_take_turn", "queue_taken_fn",
-    "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn", "queue_transition",
-    "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_wanted_fn",
-    "queue_watched", "queue_worker", "queue_workers_seen", "recover_job_trx", "redrive_job_set_trx",
-    "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
+    "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn", "queue_key_fn", "queue_limit",
+    "queue_look", "queue_member_fn", "queue_minute", "queue_minute_keep", "queue_ms_fn",
+    "queue_must", "queue_named_fn", "queue_note_refusal", "queue_operation", "queue_operation_at",
+    "queue_own_type_v", "queue_pause", "queue_pause_begin", "queue_pause_end", "queue_paused_v",
+    "queue_recovery", "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention",
+    "queue_ring", "queue_schedule", "queue_schema_version", "queue_sets_fn", "queue_sleep",
+    "queue_sleeper", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
+    "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
+    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
+    "queue_wanted_fn", "queue_watched", "queue_worker", "queue_workers_seen", "recover_job_trx",
+    "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -270,12 +271,25 @@ the end. Who deletes locks the row meanwhile, and others pass over it: one at a 
 CREATE TABLE IF NOT EXISTS "readpast"."queue_retention" (queue text NOT NULL PRIMARY KEY, done_at timestamptz NOT NULL);
 
 /*
-A row for each queue with groups, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
+A row for each queue with groups or limits, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
 others, where adding takes turns: each locks the row to the end of its transaction.
-Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
-be taken, and kept, by any login.
+Only the functions can lock it, hence nobody who may not claim: an advisory lock could be taken, and kept, by any login.
+position is the key of a limit that had its turn last: the next claim begins behind it.
 */
-CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (queue text NOT NULL PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (queue text NOT NULL PRIMARY KEY, position text COLLATE "C" NULL);
+
+/*
+The limits of queues that have some: a row for each limit (key is ''), and one for each key of it that was given limits of its own or has
+begun something at its rate. by is the column, '' for the limit of the whole queue; at_once and the rate (rate starts in rate_ms, burst of
+them at once) are NULL where the description holds. A rate has left tokens at tokens_at, and all
+of them at full_at. Claims write it in their turn.
+*/
+CREATE TABLE IF NOT EXISTS "readpast"."queue_limit" (
+    queue text NOT NULL, by text NOT NULL, key text COLLATE "C" NOT NULL, has_rate boolean NOT NULL, at_once integer NULL,
+    rate integer NULL, rate_ms bigint NULL, burst integer NULL, tokens double precision NULL, tokens_at timestamptz NULL,
+    full_at timestamptz NULL, who text NULL, login text NULL, reason text NULL, set_at timestamptz NULL, PRIMARY KEY (queue, by, key)
+)
+WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 /*
 A row for each queue: when the items of its dead workers were last looked for. Of all who claim, one does it when it is
@@ -590,6 +604,14 @@ BEGIN
             x.queue = queue_ AND x.key IN (
                 SELECT d.key FROM "readpast"."queue_refused" AS d
                 WHERE d.queue = queue_ AND d.doing = 'pause' AND d.until <= now_
+                FOR UPDATE SKIP LOCKED
+            );
+        /* A rate that has all of its starts again is as one that was never used. */
+        DELETE FROM "readpast"."queue_limit" AS l
+        WHERE
+            l.queue = queue_ AND (l.by, l.key) IN (
+                SELECT d.by, d.key FROM "readpast"."queue_limit" AS d
+                WHERE d.queue = queue_ AND d.key <> '' AND d.set_at IS NULL AND d.full_at <= now_
                 FOR UPDATE SKIP LOCKED
             );
         RETURN TRUE;

@@ -12,12 +12,13 @@ may be run again.
 CONTENTS                                     each rule stands once, in the object named here
   Schema   QueueStatus, QueueTransition      the states, and which may follow which
            QueueOperation                    calls that were made: a second one of the same identity changes nothing
-           QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups, to delete
+           QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups or within limits, to delete
            QueueRefused                      items that their table does not let a queue change
            QueuePause, -Begin, -End; QueuePaused_V      what is not to be claimed for now; each is a row of QueueRefused too
            QueueAction, -Note, -Step         what operators did; actions on many items
            QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
            QueueSchedule                     when queues put items in by themselves
+           QueueLimit                        what limits by key have left, and where they differ from the description
            AppSettings, QueueSpec, QueueSchemaVersion, QueueTypeAccess
            QueueJudge_fn                     which answer an item gets, and what it becomes
            QueueBackoff_fn, QueueFits_fn     when a retry is due; whether an item fits a filter
@@ -289,12 +290,27 @@ IF OBJECT_ID(N'[readpast].[QueueRetention]', N'U') IS NULL
         [Queue] varchar(40) NOT NULL, [DoneAt] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
     );
 /*
-A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
-Nothing is ever written to it, and only the procedures can lock it, hence nobody who may not claim: an application lock
-of the role public could be taken, and kept, by any login.
+A row for each queue with groups or limits. Claims of such a queue take turns: each locks the row to the end of its transaction.
+Only the procedures can lock it, hence nobody who may not claim: an application lock of the role public could be taken, and
+kept, by any login. Position is the key of a limit that had its turn last: the next claim begins behind it.
 */
 IF OBJECT_ID(N'[readpast].[QueueTurn]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueTurn] ([Queue] varchar(40) NOT NULL, CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue]));
+    CREATE TABLE [readpast].[QueueTurn] (
+        [Queue] varchar(40) NOT NULL, [Position] nvarchar(300) NULL, CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
+    );
+/*
+The limits of queues that have some: a row for each limit (Key is ''), and one for each key of it that was given limits of its own or has
+begun something at its rate. By is the column, '' for the limit of the whole queue; AtOnce and the rate (Rate starts in RateMs, Burst of
+them at once) are NULL where the description holds. A rate has left Tokens at TokensAt (UTC), and
+all of them at FullAt. Claims write it in their turn.
+*/
+IF OBJECT_ID(N'[readpast].[QueueLimit]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueLimit] (
+        [Queue] varchar(40) NOT NULL, [By] nvarchar(128) NOT NULL, [Key] nvarchar(300) NOT NULL,
+        [HasRate] bit NOT NULL, [AtOnce] int NULL, [Rate] int NULL, [RateMs] bigint NULL, [Burst] int NULL,
+        [Tokens] float NULL, [TokensAt] datetime2(7) NULL, [FullAt] datetime2(7) NULL, [Who] nvarchar(200) NULL, [Login] nvarchar(128) NULL,
+        [Reason] nvarchar(400) NULL, [SetAt] datetime2(7) NULL, CONSTRAINT [PK_QueueLimit] PRIMARY KEY CLUSTERED ([Queue], [By], [Key])
+    );
 /*
 A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
 it is time; nobody waits for a row here.
@@ -1147,7 +1163,7 @@ GO
 /*
 One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile neither waits for it
 nor looks: @Recover becomes 0. @MyTurn is 1 where the queue's row is the caller's now, to the end of its transaction.
-Table access order: QueueRecovery, then QueueRefused, each passed over when somebody holds the row.
+Table access order: QueueRecovery, QueueRefused, QueueLimit, each passed over when somebody holds the row.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueRecoveryTurn]
     @Queue varchar(40), @Now datetime2(7), @Recover int OUTPUT, @MyTurn int OUTPUT
@@ -1165,6 +1181,11 @@ BEGIN
         DELETE x
         FROM [readpast].[QueueRefused] AS x WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         WHERE x.[Queue] = @Queue AND x.[Doing] = 'pause' AND x.[Until] <= @Now;
+    /* A rate that has all of its starts again is as one that was never used. */
+    IF @MyTurn = 1
+        DELETE x
+        FROM [readpast].[QueueLimit] AS x WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE x.[Queue] = @Queue AND x.[Key] <> N'' AND x.[SetAt] IS NULL AND x.[FullAt] <= @Now;
 
     /* Also as it is not committed yet: a transaction that stays open for longer holds up no other. */
     IF @MyTurn = 0
@@ -1223,8 +1244,8 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-The turn of a queue with groups: one claim at a time, to the end of its transaction, since which items are the first of their
-groups is not decided by two at once. It comes before the locks of items, so that nobody waits for it who holds one. It is a row,
+The turn of a queue with groups or limits: one claim at a time, to the end of its transaction, since which items are the first of their
+groups, or have room, is not decided by two at once. It comes before the locks of items, so that nobody waits for it who holds one. It is a row,
 since only who may claim can lock it through here.
 Table access order: QueueTurn.
 */
