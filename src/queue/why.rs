@@ -46,6 +46,7 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
         blocked_by: None,
         refused: None,
         pause: None,
+        limit: None,
         stats: None,
     };
     // The rest costs the server more, and matters only for an item that is due or orphaned.
@@ -73,6 +74,8 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
         standing.blocked_by = Some((by, *state));
         return Ok(Some(standing.why()));
     }
+    let limit = queue.holds(&item)?;
+    standing.limit = limit.as_ref();
     standing.stats = watched.as_ref().map(|watched| &watched.stats);
     Ok(Some(standing.why()))
 }

@@ -14,7 +14,7 @@ fn name(text: &str) -> Identifier {
 /// A queue with columns of several kinds, and more keys.
 fn limited(more: &str) -> Result<QueueSpec, readpast::Error> {
     QueueSpec::from_json(&format!(
-        r#"{{"queue": "Work", "columns": [{{"name": "Customer", "type": "text(400)"}}, {{"name": "Long", "type": "text(401)"}},
+        r#"{{"queue": "Work", "columns": [{{"name": "Customer", "type": "text(300)"}}, {{"name": "Long", "type": "text(301)"}},
             {{"name": "Body", "type": "text"}}, {{"name": "At", "type": "timestamp"}}, {{"name": "Sum", "type": "decimal(9, 2)"}},
             {{"name": "Hash", "type": "binary(8)"}}, {{"name": "Extra", "type": "json"}}, {{"name": "Score", "type": "float"}},
             {{"name": "Day", "type": "date"}}, {{"name": "Secret", "type": "integer", "secret": true}},
@@ -56,7 +56,7 @@ fn limits_that_limit_nothing_or_the_same_again_are_refused() {
     }
     for by in ["Long", "Body", "At", "Sum", "Hash", "Extra", "Score", "Day"] {
         let error = limited(&format!(r#""limit": [{{"by": "{by}", "at_once": 1}}]"#)).expect_err(by);
-        let words = "limit[0].by: has to be an integer, bigint, boolean, guid, or text of at most 400 characters, not ";
+        let words = "limit[0].by: has to be an integer, bigint, boolean, guid, or text of at most 300 characters, not ";
         assert!(error.message().contains(words), "{by}: {error}");
     }
     for limit in [
@@ -99,7 +99,7 @@ fn limits_are_refused_beside_claims_that_search_in_another_way() {
 /// Columns that a limit counts by, and the whole queue.
 const KEYS: [(&str, ColumnKind); 5] = [
     ("Customer", ColumnKind::BigInteger),
-    ("Host", ColumnKind::Text(Some(400))),
+    ("Host", ColumnKind::Text(Some(300))),
     ("Job", ColumnKind::Guid),
     ("Urgent", ColumnKind::Boolean),
     ("Part", ColumnKind::Integer),
