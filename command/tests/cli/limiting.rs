@@ -38,7 +38,7 @@ fn row(shell: &Shell, by: &str, key: &Value) -> Value {
 }
 
 #[test]
-fn what_waits_for_a_key_is_explained_and_begins_with_more_room() {
+fn a_key_without_room_is_explained_and_goes_on_with_more() {
     let shell = limited();
     let keys: Vec<_> = (1..=4).map(|n| enqueue(&shell, n, &["Customer=42"])).collect();
     let _worker = shell.start(&shell.script(&["--jobs", "4", "--set", HOLDS, "--set", "poll.interval_ms=100"], HOLD));
