@@ -129,6 +129,13 @@ impl QueueSpec {
         !self.retention.is_empty() || self.attempt_retention.is_some()
     }
 
+    /// Whether its claims come one after the other: which items are the first of their groups, or have room, is not decided by two
+    /// at once.
+    #[must_use]
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.order.group.is_some() || !self.limits.is_empty()
+    }
+
     /// The kind of the queue, in one word.
     #[must_use]
     pub fn preset(&self) -> &'static str {

@@ -37,7 +37,7 @@ fn wake_for(queue: &QueueInner, settlements: &[Settlement<'_>], outcomes: &[Outc
     match due_again.map(|(settlement, _)| settlement.delay_ms.unwrap_or(0)).min() {
         Some(soonest) => polls.due_in(soonest),
         // A finished item lets the next one of its group go.
-        None if queue.terms.spec.order.group.is_some() => polls.wake(),
+        None if queue.terms.spec.takes_turns() => polls.wake(),
         None => {}
     }
 }

@@ -128,7 +128,7 @@ impl Target<'_> {
             own => queue.as_ref().is_some_and(|(spec, _)| spec.is_own()),
             beside => queue.as_ref().is_some_and(|(_, table)| table.beside()),
             searchable => queue.as_ref().is_some_and(|(spec, _)| spec.searchable().next().is_some()),
-            groups => queue.as_ref().is_some_and(|(spec, _)| spec.order.group.is_some()),
+            turns => queue.as_ref().is_some_and(|(spec, _)| spec.takes_turns()),
             title,
             drops,
             library => env!("CARGO_PKG_VERSION"),

@@ -1,7 +1,7 @@
 //! The table of a queue, for its templates. `sql/README.md` lists the placeholders.
 
 use super::names::TableNames;
-use super::{columns, kinds, shape, subtypes, takes, tsql};
+use super::{columns, kinds, limits, shape, subtypes, takes, tsql};
 use crate::description::{
     BackoffSpec, ColumnCondition, Completion, Holds, KeySource, Literal, QueueSpec, RowCondition, RowTest,
     ScheduleSpec, TableSpec, may_hold_json,
@@ -18,6 +18,7 @@ pub(super) fn all(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, table
         ..context(dialect, schema, spec, table),
         ..shape::context(dialect, schema, spec, table),
         ..kinds::context(dialect, spec, table),
+        ..limits::context(dialect, spec),
         ..takes::context(dialect, spec, table),
         ..options(dialect, spec)
     };

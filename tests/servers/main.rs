@@ -21,6 +21,7 @@ mod hidden;
 mod infinite;
 mod isolation;
 mod keys;
+mod limits;
 mod lives;
 mod moves;
 mod pauses;

@@ -167,6 +167,8 @@ In which of its shards an item of an own table is. Items are numbered as they co
 microseconds: so they are dealt out in turn.
 -#}
 {%- macro shard(alias="q.") %}EXTRACT(MICROSECONDS FROM {{ alias }}{{ key[0].quoted }} AT TIME ZONE 'UTC')::integer % 10000 % {{ shards }}{% endmacro -%}
+{#- The key of a limit that an item counts for, as text: '' where it has none. -#}
+{%- macro limit_key(limit, alias="q.") %}(COALESCE({{ alias }}{{ limit.quoted }}::text, '') COLLATE "C"){% endmacro -%}
 {#- All shards, a row each. -#}
 {%- macro all_shards() %}generate_series(0, {{ shards - 1 }}) AS g (shard){% endmacro -%}
 {#- The order of due items, as the indexes for kinds have it, of a row of the table or of what was read of it. -#}

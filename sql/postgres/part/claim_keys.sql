@@ -43,6 +43,9 @@ BEGIN
 
 {% if not beside %}
 {%- include "part/claim_found.sql" %};
+{%- if limits %}
+{%- include "part/limit_spend.sql" %}
+{%- endif %}
 {%- else %}
 {%- include "part/claim_beside.sql" %}
 {%- endif %}

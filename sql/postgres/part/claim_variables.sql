@@ -11,6 +11,9 @@
 {%- if asks_steps %}
     kind_steps_ text[];
 {%- endif %}
+{%- if limits %}
+{%- include "part/limit_variables.sql" %}
+{%- endif %}
 {%- if beside %}
 {%- include "part/key_variables.sql" %}
 {%- if due_in_order and index.name %}

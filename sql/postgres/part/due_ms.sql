@@ -8,6 +8,10 @@
                 WHERE x.queue = '{{ queue }}' AND x.until > now_
             )
             UNION ALL
+{%- if limits and of_claim %}
+            SELECT limited_until_
+            UNION ALL
+{%- endif %}
 {%- for search in kind_searches if role.due %}
             (
                 SELECT {{ m.time("h.due_at") }} AS due_at

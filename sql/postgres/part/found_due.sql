@@ -1,12 +1,15 @@
 {#- The due items, locked, in their order, as `found`: all columns of a table without a row beside. -#}
 {%- set due_is = m.due() ~ " <= now_" %}
-{%- set turns = search or shards %}
+{%- set turns = search or shards or sought %}
+{%- set filters = limits | selectattr("by") | rejectattr("nth", "eq", sought.nth) | list if sought else [] %}
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH{% if search %}
 {% include "part/kinds.sql" %}
    {%- elif shards %}
 {% include "part/shards.sql" %}
-   {%- endif %} found AS MATERIALIZED (
+   {%- elif sought %}
+{% include "part/limit_turns.sql" %}
+   {%- endif %} {{ "sought" if filters else "found" }} AS MATERIALIZED (
 {%- if turns %}
         SELECT f.*
         FROM (
@@ -15,7 +18,7 @@
             CROSS JOIN LATERAL (
 {%- endif %}
         SELECT
-{%- if turns and not search %}
+{%- if shards %}
             w.turn AS item_turn,
 {%- endif %}
 {%- for column in key %}
@@ -23,6 +26,9 @@
 {%- endfor %}
 {%- for column in seek %}
             q.{{ column.quoted }} AS item_seek_{{ loop.index }},
+{%- endfor %}
+{%- for l in filters %}
+            {{ m.limit_key(l) }} AS limit_key_{{ l.nth }},
 {%- endfor %}
 {%- for column in due_columns if turns %}
             {% if column.quoted == role.due %}{{ m.due() }}{% else %}q.{{ column.quoted }}{% endif %} AS item_by_{{ loop.index }},
@@ -34,13 +40,35 @@
         WHERE
 {%- if turns %}
 {%- include "part/kind_where.sql" %}
-        LIMIT {{ "w.most OFFSET w.past" if search else "max_" }}
+        LIMIT {{ "w.most OFFSET w.past" if search or sought else "max_" }}
         FOR NO KEY UPDATE OF q SKIP LOCKED
             ) AS f
             LIMIT max_
         ) AS f
-        ORDER BY {{ "f.item_turn, " if not search }}{{ m.by_place("f.item_by_") }}
+        ORDER BY {{ "f.item_turn, " if shards }}{{ m.by_place("f.item_by_") }}
     )
+{%- if filters %},
+    /* Of several that one key would let begin, as many as it has room for. */
+    found AS MATERIALIZED (
+        SELECT f.*
+        FROM (
+            SELECT
+                f.*{% for l in filters %},
+                ROW_NUMBER() OVER (PARTITION BY f.limit_key_{{ l.nth }} ORDER BY {{ m.by_place("f.item_by_") }}) AS nth_{{ l.nth }}{% endfor %}
+            FROM sought AS f
+        ) AS f
+        WHERE
+{%- for l in filters %}
+            {{ "AND " if not loop.first }}(
+                f.limit_key_{{ l.nth }} = ''
+                OR f.nth_{{ l.nth }} <= (
+                    SELECT r.room FROM {{ object("limit_" ~ queue ~ "_" ~ l.nth) }}(f.limit_key_{{ l.nth }}, now_) AS r
+                )
+            )
+{%- endfor %}
+        ORDER BY {{ m.by_place("f.item_by_") }}
+    )
+{%- endif %}
 {%- else %}
             {{ m.waiting() }}
 {%- if own_types_only and not own %}

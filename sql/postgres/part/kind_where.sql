@@ -1,9 +1,12 @@
 {#- Due items of the kind `w`, or of that shard, in its order. #}
-                    {{ m.is_kind(search, "w") if search else m.shard() ~ " = w.shard" }}
+                    {{ m.is_kind(search, "w") if search else m.shard() ~ " = w.shard" if shards else m.limit_key(sought) ~ " = w.key" }}
                     AND {{ m.waiting() }}
 {%- if due_is %}
                     AND {{ due_is }}
 {%- endif %}
+{%- for l in limits if sought and l.by and l.nth != sought.nth %}
+                    AND NOT {{ m.limit_key(l) }} = ANY(blocked_{{ l.nth }}_)
+{%- endfor %}
 {%- if own_types_only and not search.type %}
                     AND {{ m.type_seen("q." ~ role.kind ~ "::text") }}
 {%- endif %}

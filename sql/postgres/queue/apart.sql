@@ -1,6 +1,7 @@
 {%- import "macro/item.sql" as m -%}
 {%- import "macro/settings.sql" as use -%}
 {%- import "macro/narrow.sql" as narrow -%}
+{%- set of_claim = true -%}
 {% include "part/claim_keys.sql" %}
 {%- set procedure = "next_" ~ queue ~ "_apart_trx" -%}
 {%- set function = object(procedure) -%}
@@ -42,7 +43,7 @@ BEGIN
 {%- include "part/local_time.sql" %}
 {{- use.settings(procedure, ["worker", "most", "lease"] + (["started"] if run_time else [])) }}
 {%- include "part/kind_checks.sql" %}
-{%- if group %}
+{%- if group or limits %}
 {{- m.turn(procedure, queue) }}
 {%- endif %}
 
@@ -73,6 +74,9 @@ BEGIN
         );
     END IF;
 {%- endif %}
+{%- endif %}
+{%- if limits %}
+{%- include "part/limit_room.sql" %}
 {%- endif %}
 {%- if beside %}
 {%- if parks_errors %}

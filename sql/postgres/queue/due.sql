@@ -3,6 +3,7 @@
 {#- Asked for all that waits: of its kinds the claim finds out. -#}
 {%- set kind_searches = [] if searches_all else kind_searches -%}
 {%- set procedure = "due_" ~ queue -%}
+{%- set of_claim = false -%}
 {#- Something is due; in a paused queue it is claimed when the pause ends. -#}
 {%- macro found() %}
     IF FOUND THEN

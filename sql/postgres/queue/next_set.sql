@@ -5,7 +5,8 @@
 {%- set function = object(procedure) -%}
 {#- Whether the index of what is due begins with the due time, in that order, and a claim passes over none of it but what is dead: with a
 group it does over what waits behind others. -#}
-{%- set begins_at_head = own and searches_all and not shards and due_columns[0].quoted == role.due and not due_columns[0].descending and not group -%}
+{%- set begins_at_head = own and searches_all and not shards and due_columns[0].quoted == role.due and not due_columns[0].descending and not group and not limits -%}
+{%- set of_claim = true -%}
 {%- macro around() %}
     IF {{ m.goes_around() }} THEN
         /* The table refuses some, or they are paused: around those. */
@@ -88,19 +89,22 @@ BEGIN
             WHERE r.answer = 'REFUSED'
         {{ m.pass_on() | indent(4) }}
     END IF;
-{%- if beside %}
+{%- if beside or limits %}
 {{ around() }}
 {%- endif %}
-{%- if group %}
+{%- if group or limits %}
 
     /*
-    One claim at a time, to the end of its transaction: which items are the first of their groups is not decided by two
+    One claim at a time, to the end of its transaction: which items {{ "are the first of their groups" if group else "there is room for" }} is not decided by two
     at once. Its holder waits for no other. It is a row, since only who may claim can lock it through here.
     */
 {{- m.turn(procedure, queue) }}
 {%- endif %}
 
     now_ := clock_timestamp();
+{%- if limits %}
+{%- include "part/limit_room.sql" %}
+{%- endif %}
 {%- if beside %}
 {%- if parks_errors %}
 {% include "part/unpark_call.sql" %}
@@ -168,9 +172,14 @@ BEGIN
     END IF;
 {%- endif %}
 {%- endfor %}
-    IF FOUND THEN RETURN;
+    IF FOUND THEN
+{%- if limits %}
+{%- filter indent(4) %}{% include "part/limit_spend.sql" %}{% endfilter %}
+        RETURN;
+{%- else %} RETURN;
+{%- endif %}
     END IF;
-{{- around() }}
+{{- around() if not limits }}
 {%- endif %}
 
     /*

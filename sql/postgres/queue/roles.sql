@@ -9,9 +9,10 @@
 {%- set fire = ["schedules_" ~ queue, "fire_" ~ queue ~ "_trx"] if schedules is not none else [] -%}
 {%- set report = ["queue_action_note", "queue_workers_seen", "queue_minute_keep"] -%}
 {%- set done = ["queue_is_done"] -%}
-{%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] + (["attempts_" ~ queue] if attempt_history else []) -%}
+{%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] + (["attempts_" ~ queue] if attempt_history else [])
+    + (["limits_" ~ queue] if limits else []) -%}
 {%- set operate = ["redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"]
-    + (["schedule_" ~ queue ~ "_trx"] if schedules is not none else []) -%}
+    + (["schedule_" ~ queue ~ "_trx"] if schedules is not none else []) + (["limit_" ~ queue ~ "_trx"] if limits else []) -%}
 {%- set granted = [
     {"role": roles.producer, "functions": add + done, "sees": "producer"},
     {"role": roles.worker, "functions": work + done + report + fire + ["watch_" ~ queue], "sees": "worker"},

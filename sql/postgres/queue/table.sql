@@ -53,6 +53,19 @@ backlog.
 {% call index_of.create(queue ~ "_held", place, [indexed.group], where=m.stands(processing, "")) %}
 {%- endcall %}
 {%- endif %}
+{%- endif %}
+{%- for l in limits if l.by %}
+{%- set at = [{"name": l.name, "expression": m.limit_key(l, ""), "descending": false}] %}
+{%- if l.nth == sought.nth %}
+{% call index_of.create(queue ~ "_limited", place, at + due.columns, where=m.waiting("")) %}
+/* The claim seeks here what waits for each key that has room. */
+{%- endcall %}
+{%- endif %}
+{% call index_of.create(queue ~ "_in_work_" ~ l.nth, place, at, where=m.stands(processing, "")) %}
+/* The claim counts here what is in work for a key. */
+{%- endcall %}
+{%- endfor %}
+{%- if group or limits %}
 {% filter statement %}
 /* The row that its claims lock in turn. */
 INSERT INTO {{ object("queue_turn") }} (queue) VALUES ('{{ queue }}') ON CONFLICT DO NOTHING;

@@ -123,14 +123,28 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_retention") }} (
 {% endfilter %}
 {% filter made("TABLE", "queue_turn") %}
 /*
-A row for each queue with groups, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
+A row for each queue with groups or limits, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
 others, where adding takes turns: each locks the row to the end of its transaction.
-Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
-be taken, and kept, by any login.
+Only the functions can lock it, hence nobody who may not claim: an advisory lock could be taken, and kept, by any login.
+position is the key of a limit that had its turn last: the next claim begins behind it.
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_turn") }} (
-    queue text NOT NULL PRIMARY KEY
+    queue text NOT NULL PRIMARY KEY, position text COLLATE "C" NULL
 );
+{% endfilter %}
+{% filter made("TABLE", "queue_limit") %}
+/*
+The limits of queues that have some: a row for each limit (key is ''), and one for each key of it that was given limits of its own or has
+begun something at its rate. by is the column, '' for the limit of the whole queue; at_once and the rate (rate starts in rate_ms, burst of
+them at once) are NULL where the description holds. A rate has left tokens at tokens_at, and all
+of them at full_at. Claims write it in their turn.
+*/
+CREATE TABLE IF NOT EXISTS {{ object("queue_limit") }} (
+    queue text NOT NULL, by text NOT NULL, key text COLLATE "C" NOT NULL, has_rate boolean NOT NULL, at_once integer NULL,
+    rate integer NULL, rate_ms bigint NULL, burst integer NULL, tokens double precision NULL, tokens_at timestamptz NULL,
+    full_at timestamptz NULL, who text NULL, login text NULL, reason text NULL, set_at timestamptz NULL, PRIMARY KEY (queue, by, key)
+)
+WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 {% endfilter %}
 {% filter made("TABLE", "queue_recovery") %}
 /*

@@ -57,7 +57,7 @@ WHERE queue = {{ text(queue) }} AND ended_at IS NULL;
 {% endfilter %}
 {%- for rows in [
     "queue_turn", "queue_recovery", "queue_retention", "queue_type_access", "queue_refused", "queue_sleeper", "queue_worker", "queue_minute",
-    "queue_schedule", "queue_pause"
+    "queue_schedule", "queue_pause", "queue_limit"
 ] %}
 {% filter statement %}
 DELETE FROM {{ object(rows) }} WHERE queue {% if rows == "queue_turn" %}IN ({{ text(queue) }}, {{ text(queue ~ " add") }}){% else %}= {{ text(queue) }}{% endif %};

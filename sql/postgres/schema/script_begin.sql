@@ -15,13 +15,14 @@ An error takes everything back. An object that is there as it should be is left 
 CONTENTS                                     each rule stands once, in the object named here
   Schema   queue_status, queue_transition    the states, and which may follow which
            queue_operation                   calls that were made: a second one of the same identity changes nothing
-           queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups, to delete
+           queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups or within limits, to delete
            queue_refused                     items that their table does not let a queue change
            queue_sleeper                     processes that wait to be woken
            queue_pause, _begin, _end; queue_paused_v    what is not to be claimed for now; each is a row of queue_refused too
            queue_action, _note, _step        what operators did; actions on many items
            queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
            queue_schedule                    when queues put items in by themselves
+           queue_limit                       what limits by key have left, and where they differ from the description
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
            queue_begun, queue_clear          the identity of a call, and its clearing
@@ -46,13 +47,13 @@ CALLS
 
 LOCKS, IN THIS ORDER
   1. queue_operation   the call's row; a second call of its identity waits for it
-{%- if groups %}
+{%- if turns %}
   2. queue_turn        the queue's row: one claim at a time, to the end of its transaction
 {%- endif %}
-  {{ 3 if groups else 2 }}. {{ called }}: rows FOR NO KEY UPDATE in the order of their keys (settle, redrive), waited for; else (claim, recover, renew)
+  {{ 3 if turns else 2 }}. {{ called }}: rows FOR NO KEY UPDATE in the order of their keys (settle, redrive), waited for; else (claim, recover, renew)
      passing over those that others hold
 {%- if beside %}
-  {{ 4 if groups else 3 }}. {{ queue }}_lease: the row beside an item, after the item's own
+  {{ 4 if turns else 3 }}. {{ queue }}_lease: the row beside an item, after the item's own
 {%- endif %}
   queue_transition is only read. queue_recovery, queue_retention and queue_sleeper are passed over where another holds them. queue_refused comes last.
   queue_action, queue_worker and queue_minute: alone, in calls of their own.

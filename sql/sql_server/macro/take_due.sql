@@ -10,8 +10,8 @@ And where rows show no state: all that is in flight is passed over, and keeps no
 {%- import "macro/item.sql" as item -%}
 {%- import "macro/kind.sql" as kind -%}
 {%- set many_ways = group or presence or kind_searches | length + (1 if searches_all else 0) > 1 -%}
-{%- macro wanted(when_due, search, without_step, q="q") -%}
-{{ kind.is(search, role, "@_KindType", "@_KindStep", without_step, q) ~ "\n            AND " if search }}{{ q ~ ".[Shard] = @_Shard\n            AND " if shards }}{{ item.waits(t, q) }}
+{%- macro wanted(when_due, search, without_step, q="q", of_key="") -%}
+{{ of_key ~ "\n            AND " if of_key }}{{ kind.is(search, role, "@_KindType", "@_KindStep", without_step, q) ~ "\n            AND " if search }}{{ q ~ ".[Shard] = @_Shard\n            AND " if shards }}{{ item.waits(t, q) }}
 {%- if when_due %}
             AND {{ kind.due(t, when_due, q) }}
 {%- endif %}
@@ -22,8 +22,8 @@ And where rows show no state: all that is in flight is passed over, and keeps no
 {%- for c in by if c.quoted not in known.list %}{% set known.list = known.list + [c.quoted] %}{% endfor %}
 {%- for c in known.list %}n.{{ c }}{{ ", " if not loop.last }}{% endfor %}
 {%- endmacro -%}
-{%- macro due(when_due, search=none, without_step=false) %}
-{%- set index = search.index if search else t.due_index %}
+{%- macro due(when_due, search=none, without_step=false, of_key="") %}
+{%- set index = search.index if search else "[IX_" ~ queue ~ "_Limited]" if of_key else t.due_index %}
         INSERT INTO @_Due ({{ item.names(t) }}, [AttemptNum], [Alone], [Token]{{ ", [Row]" if t.witness }})
         SELECT TOP (@_Take)
             {{ item.of_item(t) }},
@@ -55,13 +55,16 @@ And where rows show no state: all that is in flight is passed over, and keeps no
         FROM {{ table }} AS q
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))
         WHERE
-            {{ wanted(when_due, search, without_step) }}
+            {{ wanted(when_due, search, without_step, of_key=of_key) }}
+{%- for l in limits if of_key and l.by and l.nth != sought.nth %}
+            AND NOT EXISTS (SELECT 1 FROM @_Held{{ l.nth }} AS o WHERE o.[Key] = q.{{ l.quoted }} AND o.[Room] < 1)
+{%- endfor %}
 {%- endif %}
             AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.part_of(t, "a", "q") }})
 {%- if role.kind and not (search and search.type) %}
             AND NOT EXISTS (SELECT 1 FROM @_PausedType AS z WHERE z.[Type] = {{ item.plain(t, "q." ~ role.kind) }})
 {%- endif %}
-{%- if search %}
+{%- if search or of_key %}
             /* Locks of one's own are no reason to read past. */
             AND NOT EXISTS (SELECT 1 FROM @_Due AS d WHERE {{ item.part_of(t, "d", "q") }})
 {%- endif %}
@@ -71,7 +74,7 @@ And where rows show no state: all that is in flight is passed over, and keeps no
 {%- if group %}
 {% include "part/group_free.sql" %}
 {%- endif %}
-{%- set by = due_columns if search else order %}
+{%- set by = due_columns if search or of_key else order %}
 {%- if by %}
         ORDER BY {{ kind.ordered(by, "n." if many_ways else "q.") }}
 {%- endif %}

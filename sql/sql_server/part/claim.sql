@@ -13,8 +13,11 @@
         */
 {%- if beside %}
         DELETE FROM @_Change;
-{%- endif %}{% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
-        SET @_Take = @Max;
+{%- endif %}{% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches or sought else "d.[Seq]" %}
+        SET @_Take = {{ "@_Room" if limits else "@Max" }};
+{%- if sought %}
+{% include "part/claim_limited.sql" %}
+{%- endif %}
 {%- for search in kind_searches %}
 {%- set guarded = not loop.last or searches_all %}
 {%- if guarded %}
@@ -28,7 +31,7 @@
 {% include "part/claim_kinds.sql" %}
 {%- endif %}
 {%- endfor %}
-{%- if searches_all %}
+{%- if searches_all and not sought %}
 {%- filter indent(4 if kind_searches else 0, true) %}{% include "part/claim_all.sql" %}{% endfilter %}
 {%- endif %}
 {%- for search in kind_searches %}
@@ -133,6 +136,7 @@
                 AND {{ item.waits(t) }}
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Written = @@ROWCOUNT;
+{%- if limits %}{% include "part/limit_spend.sql" %}{% endif %}
 
             IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] >= @_MaxAttempts)
             BEGIN

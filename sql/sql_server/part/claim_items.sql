@@ -11,10 +11,10 @@ In transactions of its own (@Within = 0) it goes around what the table refuses: 
 which is left aside for longer each time, and named in QueueRefused; one that is refused until its attempts are spent ends Failed,
 where the table lets it. In the caller's transaction a refusal is an error, and after a settlement nothing is claimed while
 there are such items.
-Locks: of the items in their order, passing over those that others hold{{ "; before all others the turn of the groups, which it waits for" if group }}.
+Locks: of the items in their order, passing over those that others hold{{ "; before all others the turn of the queue, which it waits for" if group or limits }}.
 Returns the items as Next_{{ queue }}_Set_trx does, after the commit where it is its own; or, to a caller that wants no rows, one
 item's key and token in @Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent.
-Table access order: QueuePause, {{ "QueueTurn, " if group }}{{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}, QueueRefused.
+Table access order: QueuePause, {{ "QueueTurn, " if group or limits }}{{ "QueueLimit, " if limits }}{{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}, QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}
     @Worker nvarchar(128), @Max int, @LeaseMs int, @Recover int,
@@ -81,6 +81,9 @@ BEGIN
             );
 {%- endif %}
 {%- endif %}
+{%- if sought %}
+        DELETE FROM @_Placed;
+{%- endif %}
 {%- if kind_searches %}
         SET @_Turn = COALESCE((SELECT MAX(n.[Turn]) + 1 FROM @_Turns AS n), @_Turn);
         DELETE FROM @_Wanted;
@@ -94,7 +97,7 @@ BEGIN
         BEGIN TRY
             IF @Within = 0
                 BEGIN TRANSACTION;
-{%- if group %}
+{%- if group or limits %}
             EXECUTE {{ object("QueueTurnTake") }} '{{ queue }}';
 {%- endif %}
             /* Recovery first: what it gives back is due at once. */
@@ -110,6 +113,9 @@ BEGIN
             /* Items that came back from the dead wait too. */
             IF @_Paused < 2
             BEGIN
+{%- if limits %}
+{% filter indent(8, true) %}{% include "part/limit_room.sql" %}{% endfilter %}
+{%- endif %}
 {% filter indent(8, true) %}{% include "part/claim.sql" %}{% endfilter %}
             END;
 

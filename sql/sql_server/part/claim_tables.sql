@@ -9,9 +9,28 @@
     DECLARE @_ShardTurn bigint, @_Shard int;
     DECLARE @_Asked int = 0; /* shards so far */
 {%- endif %}
-{%- if kind_searches %}
+{%- if limits %}
+    DECLARE @_Room int;
+    DECLARE @_FreeAt datetime2(7); /* when a rate lets the next one begin */
+{%- for l in limits if l.by and l.nth != sought.nth %}
+    /* The room of the keys that are in work, or have limits of their own. */
+    DECLARE @_Held{{ l.nth }} TABLE ([Key] {{ l.type }} NOT NULL PRIMARY KEY, [Room] int NOT NULL, [FreeAt] datetime2(7) NULL);
+{%- endfor %}
+{%- if limits | selectattr("rate") | list %}
+    DECLARE @_Spent TABLE ([Key] nvarchar(300) NOT NULL PRIMARY KEY, [Tokens] float NOT NULL, [FullAt] datetime2(7) NOT NULL);
+{%- endif %}
+{%- endif %}
+{%- if sought %}
+    DECLARE @_From {{ sought.type }}, @_At {{ sought.type }}, @_Next {{ sought.type }};
+    DECLARE @_Last nvarchar(300), @_Round int, @_Looks int, @_Open int, @_Share int, @_Free int, @_KeyRoom int, @_KeyFreeAt datetime2(7);
+    /* The keys with room. Free: items without one, which are not limited. */
+    DECLARE @_Keys TABLE ([Turn] int NOT NULL PRIMARY KEY, [Key] {{ sought.type }} NULL, [Free] int NOT NULL, [Room] int NOT NULL);
+{%- endif %}
+{%- if kind_searches or sought %}
     DECLARE @_Took int;
     DECLARE @_Turn int = 1;
+{%- endif %}
+{%- if kind_searches %}
 {%- if asks_types %}
     DECLARE @_KindType nvarchar(60);
 {%- endif %}
@@ -32,7 +51,7 @@
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
         [Refused] nvarchar(500) NULL, /* why the table refused it until its attempts were spent */
-{%- if kind_searches %}
+{%- if kind_searches or sought %}
         [Place] int NULL, /* in the order of all, where they came kind by kind */
 {%- endif %}
 {%- if t.witness %}
@@ -40,7 +59,7 @@
 {%- endif %}
         PRIMARY KEY CLUSTERED ({{ item.names(t) }})
     );
-{%- if kind_searches %}
+{%- if kind_searches or sought %}
     DECLARE @_Placed TABLE (
 {{- item.declared(t) }}
         [Place] int IDENTITY(1, 1) NOT NULL PRIMARY KEY

@@ -1,4 +1,4 @@
-    INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status]){% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches else "d.[Seq]" %}
+    INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status]){% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches or sought else "d.[Seq]" %}
 {%- if beside %}
     SELECT
         1000000 + {{ place }},
@@ -42,5 +42,9 @@
             /* The items here had spent their attempts, and ended: those behind them are due now. */
             SELECT CASE WHEN @_Around = 1 THEN CAST(0 AS bigint) ELSE (SELECT TOP (1) CAST(0 AS bigint) FROM @_Due) END AS [DueMs]
             UNION ALL
+{%- if limits %}
+            SELECT DATEDIFF_BIG(MILLISECOND, @_Now, @_FreeAt) + 1
+            UNION ALL
+{%- endif %}
 {% include "part/next_due.sql" %}
         ) AS x;

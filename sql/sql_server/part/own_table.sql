@@ -92,6 +92,19 @@ It begins with the shard, so that what waits has {{ shards }} heads, each on pag
 {% call index_of.create("IX_" ~ queue ~ "_Held", place, [indexed.group], include=[column("Status")], where="[Status] = 'Processing'") %}
 {%- endcall %}
 {%- endif %}
+{%- for l in limits if l.by %}
+{%- if l.nth == sought.nth %}
+{% call index_of.create(
+    "IX_" ~ queue ~ "_Limited", place, [l.indexed] + due_columns,
+    include=[column("Status")] + (limits | selectattr("by") | rejectattr("nth", "eq", l.nth) | map(attribute="indexed") | list), where="[Status] IN ('Pending', 'Error')"
+) %}
+/* The claim seeks here what waits for each key that has room. */
+{%- endcall %}
+{%- endif %}
+{% call index_of.create("IX_" ~ queue ~ "_InWork" ~ l.nth, place, [l.indexed], include=[column("Status")], where="[Status] = 'Processing'") %}
+/* The claim counts here what is in work for a key. */
+{%- endcall %}
+{%- endfor %}
 {%- if dedup %}
 {%- set has_work = namespace(filter=[unfinished] if dedup.unfinished_only else []) %}
 {%- for c in t.work if c.nullable %}{% set has_work.filter = has_work.filter + [c.quoted ~ " IS NOT NULL"] %}{% endfor %}

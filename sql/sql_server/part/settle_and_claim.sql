@@ -1,5 +1,5 @@
-{%- if group %}
-        /* The turn of the groups comes before the locks of items. */
+{%- if group or limits %}
+        /* The turn of the queue comes before the locks of items. */
         IF @Max > 0
             EXECUTE {{ object("QueueTurnTake") }} '{{ queue }}';
 {%- endif %}

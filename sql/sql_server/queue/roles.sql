@@ -10,9 +10,10 @@
 {%- set fire = ["Schedules_" ~ queue, "Fire_" ~ queue ~ "_trx"] if schedules is not none else [] -%}
 {%- set report = ["QueueActionNote", "QueueWorkersSeen", "QueueMinuteKeep"] -%}
 {%- set done = ["QueueIsDone"] -%}
-{%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] + (["Attempts_" ~ queue] if attempt_history else []) -%}
+{%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] + (["Attempts_" ~ queue] if attempt_history else [])
+    + (["Limits_" ~ queue] if limits else []) -%}
 {%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"]
-    + (["Schedule_" ~ queue ~ "_trx"] if schedules is not none else []) -%}
+    + (["Schedule_" ~ queue ~ "_trx"] if schedules is not none else []) + (["Limit_" ~ queue ~ "_trx"] if limits else []) -%}
 {%- set granted = [
     {"role": roles.producer, "procedures": add + done, "sees": "Producer"},
     {"role": roles.worker, "procedures": work + done + report + fire + ["Watch_" ~ queue], "sees": "Worker"},

@@ -20,7 +20,7 @@ SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 {%- if attempt_history %}
 {% include "part/attempt_table.sql" %}
 {%- endif %}
-{%- if group %}
+{%- if group or limits %}
 {% filter statement %}
 /* The row that its claims lock in turn. */
 IF NOT EXISTS (SELECT 1 FROM {{ object("QueueTurn") }} AS t WHERE t.[Queue] = '{{ queue }}')

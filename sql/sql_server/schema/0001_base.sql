@@ -109,13 +109,28 @@ IF OBJECT_ID({{ literal("QueueRetention") }}, N'U') IS NULL
         CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
     );
 /*
-A row for each queue with groups. Claims of such a queue take turns: each locks the row to the end of its transaction.
-Nothing is ever written to it, and only the procedures can lock it, hence nobody who may not claim: an application lock
-of the role public could be taken, and kept, by any login.
+A row for each queue with groups or limits. Claims of such a queue take turns: each locks the row to the end of its transaction.
+Only the procedures can lock it, hence nobody who may not claim: an application lock of the role public could be taken, and
+kept, by any login. Position is the key of a limit that had its turn last: the next claim begins behind it.
 */
 IF OBJECT_ID({{ literal("QueueTurn") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueTurn") }} (
-        [Queue] varchar(40) NOT NULL, CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
+        [Queue] varchar(40) NOT NULL, [Position] nvarchar(300) NULL,
+        CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
+    );
+/*
+The limits of queues that have some: a row for each limit (Key is ''), and one for each key of it that was given limits of its own or has
+begun something at its rate. By is the column, '' for the limit of the whole queue; AtOnce and the rate (Rate starts in RateMs, Burst of
+them at once) are NULL where the description holds. A rate has left Tokens at TokensAt (UTC), and
+all of them at FullAt. Claims write it in their turn.
+*/
+IF OBJECT_ID({{ literal("QueueLimit") }}, N'U') IS NULL
+    CREATE TABLE {{ object("QueueLimit") }} (
+        [Queue] varchar(40) NOT NULL, [By] nvarchar(128) NOT NULL, [Key] nvarchar(300) NOT NULL,
+        [HasRate] bit NOT NULL, [AtOnce] int NULL, [Rate] int NULL, [RateMs] bigint NULL, [Burst] int NULL,
+        [Tokens] float NULL, [TokensAt] datetime2(7) NULL, [FullAt] datetime2(7) NULL, [Who] nvarchar(200) NULL, [Login] nvarchar(128) NULL,
+        [Reason] nvarchar(400) NULL, [SetAt] datetime2(7) NULL,
+        CONSTRAINT [PK_QueueLimit] PRIMARY KEY CLUSTERED ([Queue], [By], [Key])
     );
 /*
 A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when

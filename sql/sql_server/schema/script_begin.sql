@@ -17,12 +17,13 @@ may be run again.
 CONTENTS                                     each rule stands once, in the object named here
   Schema   QueueStatus, QueueTransition      the states, and which may follow which
            QueueOperation                    calls that were made: a second one of the same identity changes nothing
-           QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups, to delete
+           QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups or within limits, to delete
            QueueRefused                      items that their table does not let a queue change
            QueuePause, -Begin, -End; QueuePaused_V      what is not to be claimed for now; each is a row of QueueRefused too
            QueueAction, -Note, -Step         what operators did; actions on many items
            QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
            QueueSchedule                     when queues put items in by themselves
+           QueueLimit                        what limits by key have left, and where they differ from the description
            AppSettings, QueueSpec, QueueSchemaVersion, QueueTypeAccess
            QueueJudge_fn                     which answer an item gets, and what it becomes
            QueueBackoff_fn, QueueFits_fn     when a retry is due; whether an item fits a filter
@@ -50,12 +51,12 @@ CALLS
 
 LOCKS, IN THIS ORDER
   1. QueueOperation    the call's row; a second call of its identity waits for it
-{%- if groups %}
+{%- if turns %}
   2. QueueTurn         the queue's row: one claim at a time, to the end of its transaction
 {%- endif %}
-  {{ 3 if groups else 2 }}. {{ called }}: rows in the order of their keys (settle, redrive), waited for; else passing over those that others hold
+  {{ 3 if turns else 2 }}. {{ called }}: rows in the order of their keys (settle, redrive), waited for; else passing over those that others hold
 {%- if beside %}
-  {{ 4 if groups else 3 }}. {{ queue }}_Lease: the row beside an item, after the item's own
+  {{ 4 if turns else 3 }}. {{ queue }}_Lease: the row beside an item, after the item's own
 {%- endif %}
   QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueuePause is read
   before items are locked. QueueRefused comes last.

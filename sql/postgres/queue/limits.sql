@@ -1,0 +1,284 @@
+{%- if limits %}
+{%- import "macro/item.sql" as m -%}
+{%- for l in limits %}
+{%- set function = object("limit_" ~ queue ~ "_" ~ l.nth) -%}
+{% filter made("FUNCTION", "limit_" ~ queue ~ "_" ~ l.nth) %}
+/*
+{%- if l.by %}
+The limit by {{ l.name }} for one of its keys: how many may be in work and are (no more are counted), the rate, and how many may begin now:
+the room. free_at is when the rate lets the next one begin, NULL where it is not the rate.
+{%- else %}
+The limit of all items, as those by a column; key_ is ''.
+{%- endif %}
+An item in work counts until it has ended, or a recovery has given it back. Called by claims, after they have taken their turn, and by limits_{{ queue }}.
+Table access order: queue_limit, {{ table_name }}.
+*/
+CREATE OR REPLACE FUNCTION {{ function }}(key_ text, now_ timestamptz)
+RETURNS TABLE (
+    at_once integer, in_work integer, rate integer, rate_ms bigint, burst integer, tokens double precision, room integer, free_at timestamptz
+)
+LANGUAGE plpgsql STABLE SECURITY INVOKER
+AS $$
+#variable_conflict use_column
+DECLARE
+    every_ {{ object("queue_limit") }};
+    its_ {{ object("queue_limit") }};
+    most_ integer;
+BEGIN
+    SELECT l.* INTO every_ FROM {{ object("queue_limit") }} AS l WHERE l.queue = '{{ queue }}' AND l.by = {{ text(l.name or "") }} AND l.key = '';
+    SELECT l.* INTO its_ FROM {{ object("queue_limit") }} AS l WHERE l.queue = '{{ queue }}' AND l.by = {{ text(l.name or "") }} AND l.key = key_;
+    most_ := COALESCE(its_.at_once, every_.at_once{{ ", " ~ l.at_once if l.at_once }});
+    at_once := most_;
+    in_work := 0;
+    IF most_ IS NOT NULL THEN
+        /* No more are counted than it takes. */
+        in_work := (
+            SELECT COUNT(*)
+            FROM (
+                SELECT 1
+                FROM {{ table }} AS q
+                WHERE
+                    {{ m.stands(processing) }}
+{%- if l.by %}
+                    AND {{ m.limit_key(l) }} = key_
+{%- endif %}
+                LIMIT most_
+            ) AS w
+        );
+    END IF;
+{%- if l.rate %}
+    IF its_.rate IS NULL THEN
+        its_.rate := COALESCE(every_.rate, {{ l.rate }});
+        its_.rate_ms := COALESCE(every_.rate_ms, {{ l.rate_ms }});
+        its_.burst := COALESCE(every_.burst, {{ l.burst }});
+    END IF;
+    rate := its_.rate;
+    rate_ms := its_.rate_ms;
+    burst := its_.burst;
+    /* A clock that went back takes nothing away. */
+    tokens := LEAST(
+        burst,
+        COALESCE(its_.tokens, burst)
+        + COALESCE(GREATEST(EXTRACT(EPOCH FROM now_ - its_.tokens_at)::double precision, 0) * 1000 * rate / rate_ms, 0)
+    );
+    IF tokens < 1 THEN
+        free_at := now_ + CEIL((1 - tokens) * rate_ms / rate) * interval '1 millisecond';
+    END IF;
+{%- endif %}
+    room := GREATEST(LEAST(COALESCE(most_ - in_work, 2147483647){{ ", FLOOR(tokens)::integer" if l.rate }}), 0);
+    RETURN NEXT;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ function }}(text, timestamptz) FROM public;
+{% endfilter %}
+{%- endfor %}
+{%- if sought %}
+{%- set function = object("room_" ~ queue) -%}
+{% filter made("FUNCTION", "room_" ~ queue) %}
+/*
+The values of {{ sought.name }} of which something is due, each with the number of items of it that may begin now: from the one behind the
+last that had its turn, once around, until max_ (at most a hundred) have room. '' stands for items without one, which are not limited by it.
+Each costs a few seeks, however much waits. After a thousand without room it leaves off, with a time at which to go on. Called by claims,
+in their turn.
+Table access order: queue_turn, {{ table_name }}, queue_limit.
+*/
+CREATE OR REPLACE FUNCTION {{ function }}(max_ integer, now_ timestamptz)
+RETURNS TABLE (key text, room integer, free_at timestamptz)
+LANGUAGE plpgsql STABLE SECURITY INVOKER
+AS $$
+#variable_conflict use_column
+DECLARE
+    from_ text;
+    at_ text;
+    wanted_ integer := LEAST(max_, 100);
+    looks_ integer := 1000;
+BEGIN
+    from_ := COALESCE((SELECT t.position FROM {{ object("queue_turn") }} AS t WHERE t.queue = '{{ queue }}'), '');
+    at_ := from_;
+    FOR round_ IN 1..2 LOOP
+        IF round_ = 2 THEN
+            at_ := NULL;
+        END IF;
+        LOOP
+            IF at_ IS NULL THEN
+                at_ := '';
+            ELSE
+                at_ := (
+                    SELECT {{ m.limit_key(sought) }}
+                    FROM {{ table }} AS q
+                    WHERE
+                        {{ m.waiting() }}
+                        AND {{ m.limit_key(sought) }} > at_
+                    ORDER BY {{ m.limit_key(sought) }}
+                    LIMIT 1
+                );
+                EXIT WHEN at_ IS NULL OR (round_ = 2 AND at_ > from_ COLLATE "C");
+            END IF;
+            PERFORM
+            FROM {{ table }} AS q
+            WHERE
+                {{ m.limit_key(sought) }} = at_
+                AND {{ m.waiting() }}
+                AND {{ m.due() }} <= now_
+            ORDER BY {{ m.by_due() }}
+            LIMIT 1;
+            CONTINUE WHEN NOT FOUND;
+            key := at_;
+            room := max_;
+            free_at := NULL;
+            IF at_ <> '' THEN
+                SELECT LEAST(l.room, max_), l.free_at
+                INTO room, free_at
+                FROM {{ object("limit_" ~ queue ~ "_" ~ sought.nth) }}(at_, now_) AS l;
+            END IF;
+            looks_ := looks_ - 1;
+            IF looks_ = 0 THEN
+                free_at := now_ + interval '100 milliseconds';
+            END IF;
+            RETURN NEXT;
+            wanted_ := wanted_ - (room > 0)::integer;
+            IF wanted_ = 0 OR looks_ = 0 THEN RETURN;
+            END IF;
+        END LOOP;
+    END LOOP;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ function }}(integer, timestamptz) FROM public;
+{% endfilter %}
+{%- endif %}
+{%- set procedure = "limits_" ~ queue -%}
+{% filter made("FUNCTION", procedure) %}
+/*
+The limits of {{ queue }}: for each the row of all its keys (key is ''), in which in_work counts all items, and rows of the keys that are in
+work, or have limits of their own, or have begun something at the rate: at most 1,000, most in work first. who, reason and set_at are of the
+last change; NULL: it is as the description says.
+Table access order: {{ table_name }}, queue_limit.
+*/
+CREATE OR REPLACE FUNCTION {{ object(procedure) }}()
+RETURNS TABLE (
+    by text, key text, at_once integer, in_work bigint, rate integer, rate_ms bigint, burst integer, tokens double precision,
+    free_at timestamptz, who text, reason text, set_at timestamptz
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+BEGIN
+{%- for l in limits %}
+    RETURN QUERY
+    SELECT
+        {{ text(l.name or "") }}, k.key, r.at_once, k.in_work, r.rate, r.rate_ms, r.burst, r.tokens, r.free_at, l.who, l.reason, l.set_at
+    FROM (
+        SELECT k.key, SUM(k.in_work)::bigint AS in_work
+        FROM (
+            SELECT '' AS key, COUNT(*) AS in_work
+            FROM {{ table }} AS q
+            WHERE {{ m.stands(processing) }}
+{%- if l.by %}
+            UNION ALL
+            SELECT {{ m.limit_key(l) }}, COUNT(*)
+            FROM {{ table }} AS q
+            WHERE
+                {{ m.stands(processing) }}
+                AND {{ m.limit_key(l) }} <> ''
+            GROUP BY 1
+            UNION ALL
+            SELECT l.key, 0
+            FROM {{ object("queue_limit") }} AS l
+            WHERE l.queue = '{{ queue }}' AND l.by = {{ text(l.name) }} AND l.key <> ''
+{%- endif %}
+        ) AS k
+        GROUP BY k.key
+        ORDER BY k.key = '' DESC, in_work DESC, k.key
+        LIMIT 1001
+    ) AS k
+    CROSS JOIN LATERAL {{ object("limit_" ~ queue ~ "_" ~ l.nth) }}(k.key, now_) AS r
+    LEFT JOIN {{ object("queue_limit") }} AS l ON l.queue = '{{ queue }}' AND l.by = {{ text(l.name or "") }} AND l.key = k.key
+    ORDER BY k.key = '' DESC, k.in_work DESC, k.key;
+{%- endfor %}
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object(procedure) }}() FROM public;
+{% endfilter %}
+{%- set procedure = "limit_" ~ queue ~ "_trx" -%}
+{% filter made("FUNCTION", procedure) %}
+/*
+Changes a limit of {{ queue }} from the next claim on, by_ naming its column ('' is the limit of all items): of all keys, or of key_ alone.
+at_once_ 0: nothing begins. A rate (rate_ starts in rate_ms_, burst_ of them at once, or all of them) only where the description has one. What
+is NULL stays as it is described; all NULL: back to the description. Less takes effect as items end.
+Table access order: queue_limit, queue_sleeper.
+*/
+CREATE OR REPLACE FUNCTION {{ object(procedure) }}(
+    by_ text, key_ text, at_once_ integer, rate_ integer, rate_ms_ bigint, burst_ integer, who_ text, reason_ text
+)
+RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    rated_ boolean;
+    wrong_ text;
+BEGIN
+    by_ := COALESCE(by_, '');
+    key_ := COALESCE(key_, '');
+    SELECT l.has_rate INTO rated_ FROM {{ object("queue_limit") }} AS l WHERE l.queue = '{{ queue }}' AND l.by = by_ AND l.key = '';
+    wrong_ := CASE
+        WHEN NOT FOUND THEN 'there is no limit by ' || by_
+        WHEN COALESCE(who_, '') = '' THEN 'who_ is empty'
+        WHEN key_ <> '' AND by_ = '' THEN 'the limit of all items has no keys'
+        WHEN LENGTH(key_) > 300 THEN 'key_ is longer than 300 characters'
+        WHEN at_once_ < 0 OR at_once_ > 1000000 THEN 'at_once_ is from 0 to 1,000,000'
+        WHEN rate_ IS NOT NULL AND NOT rated_ THEN 'the description gives this limit no rate to change'
+        WHEN (rate_ IS NULL) <> (rate_ms_ IS NULL) OR (burst_ IS NOT NULL AND rate_ IS NULL) THEN 'rate_ and rate_ms_ go together, and burst_ with them'
+        WHEN rate_ NOT BETWEEN 1 AND 1000000 OR burst_ NOT BETWEEN 1 AND 1000000 THEN 'rate_ and burst_ are from 1 to 1,000,000'
+        WHEN rate_ms_ NOT BETWEEN 1 AND 86400000 THEN 'rate_ms_ is from 1 to 86,400,000'
+    END;
+    IF wrong_ IS NOT NULL THEN
+        RAISE EXCEPTION '{{ procedure }}: %', wrong_ USING ERRCODE = 'RP021';
+    END IF;
+    INSERT INTO {{ object("queue_limit") }} AS l (queue, by, key, has_rate, at_once, rate, rate_ms, burst, who, login, reason, set_at)
+    VALUES (
+        '{{ queue }}', by_, key_, rated_, at_once_, rate_, rate_ms_, COALESCE(burst_, rate_), LEFT(who_, 200), session_user,
+        NULLIF(LEFT(reason_, 400), ''), clock_timestamp()
+    )
+    ON CONFLICT (queue, by, key) DO UPDATE
+    SET
+        at_once = excluded.at_once, rate = excluded.rate, rate_ms = excluded.rate_ms, burst = excluded.burst, who = excluded.who,
+        login = excluded.login, reason = excluded.reason, set_at = excluded.set_at;
+    IF at_once_ IS NULL AND rate_ IS NULL THEN
+        /* Back to the description; what the rate has left stays. */
+        UPDATE {{ object("queue_limit") }} AS l
+        SET who = NULL, login = NULL, reason = NULL, set_at = NULL
+        WHERE l.queue = '{{ queue }}' AND l.by = by_ AND l.key = key_;
+        DELETE FROM {{ object("queue_limit") }} AS l
+        WHERE l.queue = '{{ queue }}' AND l.by = by_ AND l.key = key_ AND l.key <> '' AND l.tokens IS NULL;
+    END IF;
+    PERFORM {{ object("queue_ring") }}(s.queue)
+    FROM (SELECT r.queue FROM {{ object("queue_sleeper") }} AS r WHERE r.queue = '{{ queue }}') AS s;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object(procedure) }}(text, text, integer, integer, bigint, integer, text, text) FROM public;
+{% endfilter %}
+{% filter statement %}
+/* The limits of the description; changes of those that go end with them. */
+DELETE FROM {{ object("queue_limit") }} AS l
+WHERE l.queue = '{{ queue }}' AND l.by NOT IN ({% for l in limits %}{{ text(l.name or "") }}{{ ", " if not loop.last }}{% endfor %});
+{% endfilter %}
+{%- for l in limits %}
+{% filter statement %}
+INSERT INTO {{ object("queue_limit") }} (queue, by, key, has_rate)
+VALUES ('{{ queue }}', {{ text(l.name or "") }}, '', {{ l.rate | bool | upper }})
+ON CONFLICT (queue, by, key) DO UPDATE SET has_rate = excluded.has_rate;
+{% endfilter %}
+{%- endfor %}
+{%- endif %}

@@ -1,0 +1,247 @@
+{% import "macro/item.sql" as item -%}
+{%- import "macro/limit.sql" as limit -%}
+{%- if limits %}
+{%- for l in limits %}
+{%- if l.rate %}
+{% filter made("FUNCTION", queue ~ "_Rate" ~ l.nth ~ "_fn") %}
+/*
+The rate of the limit{{ " by " ~ l.name if l.by else " of all items" }} for one of its keys, as text: Rate starts in RateMs, Burst of them at once; Tokens may begin now. Called by
+{{ queue }}_Limit{{ l.nth }}_fn and by claims, in their turn. Nobody is granted it.
+Table access order: QueueLimit.
+*/
+{{ create_or_alter }} FUNCTION {{ limit.rate(l) }} (@Key nvarchar(300), @Now datetime2(7))
+RETURNS TABLE
+AS
+RETURN
+SELECT
+    l.[Rate], l.[RateMs], l.[Burst],
+    CASE WHEN t.[Is] > l.[Burst] THEN l.[Burst] ELSE t.[Is] END AS [Tokens]
+FROM (
+    SELECT
+        COALESCE(k.[Rate], a.[Rate], {{ l.rate }}) AS [Rate],
+        COALESCE(k.[RateMs], a.[RateMs], {{ l.rate_ms }}) AS [RateMs],
+        COALESCE(k.[Burst], a.[Burst], {{ l.burst }}) AS [Burst],
+        k.[Tokens], k.[TokensAt]
+    FROM (SELECT @Key AS [Key]) AS n
+    LEFT JOIN {{ object("QueueLimit") }} AS a WITH (ROWLOCK)
+        ON a.[Queue] = '{{ queue }}' AND a.[By] = {{ text(l.name or "") }} AND a.[Key] = N''
+    LEFT JOIN {{ object("QueueLimit") }} AS k WITH (ROWLOCK)
+        ON k.[Queue] = '{{ queue }}' AND k.[By] = {{ text(l.name or "") }} AND k.[Key] = n.[Key]
+) AS l
+CROSS APPLY (
+    SELECT
+        COALESCE(l.[Tokens], l.[Burst])
+        /* A clock that went back takes nothing away. */
+        + CASE
+            WHEN l.[TokensAt] < @Now THEN CAST(DATEDIFF_BIG(MILLISECOND, l.[TokensAt], @Now) AS float) * l.[Rate] / l.[RateMs]
+            ELSE 0
+        END AS [Is]
+) AS t;
+{% endfilter %}
+{%- endif %}
+{% filter made("FUNCTION", queue ~ "_Limit" ~ l.nth ~ "_fn") %}
+/*
+{%- if l.by %}
+The limit by {{ l.name }} for one of its keys (NULL: what holds for all of them): how many may be in work and are (no more are counted), the
+rate, and how many may begin now: the room. FreeAt is when the rate lets the next one begin, NULL where it is not the rate.
+{%- else %}
+The limit of all items, as those by a column.
+{%- endif %}
+An item in work counts until it has ended, or a recovery has given it back. Called by claims, after they have taken their turn, and by
+Limits_{{ queue }}. Nobody is granted it.
+Table access order: QueueLimit, {{ called.table }}.
+*/
+{{ create_or_alter }} FUNCTION {{ limit.function(l) }} ({{ "@Key " ~ l.type ~ ", " if l.by }}@Now datetime2(7))
+RETURNS TABLE
+AS
+RETURN
+SELECT
+    l.[AtOnce], h.[InWork],
+{%- if l.rate %}
+    r.[Rate], r.[RateMs], r.[Burst], r.[Tokens],
+    CASE
+        WHEN l.[AtOnce] <= h.[InWork] OR r.[Tokens] < 1 THEN 0
+        WHEN l.[AtOnce] - h.[InWork] < FLOOR(r.[Tokens]) THEN l.[AtOnce] - h.[InWork]
+        ELSE CAST(FLOOR(r.[Tokens]) AS int)
+    END AS [Room],
+    CASE
+        WHEN r.[Tokens] < 1 THEN DATEADD(MILLISECOND, CAST(CEILING((1 - r.[Tokens]) * r.[RateMs] / r.[Rate]) AS int), @Now)
+    END AS [FreeAt]
+{%- else %}
+    CAST(NULL AS int) AS [Rate], CAST(NULL AS bigint) AS [RateMs], CAST(NULL AS int) AS [Burst], CAST(NULL AS float) AS [Tokens],
+    CASE WHEN l.[AtOnce] <= h.[InWork] THEN 0 ELSE COALESCE(l.[AtOnce] - h.[InWork], 2147483647) END AS [Room],
+    CAST(NULL AS datetime2(7)) AS [FreeAt]
+{%- endif %}
+FROM (
+    SELECT {{ "COALESCE(k.[AtOnce], a.[AtOnce], " ~ l.at_once ~ ")" if l.at_once else "COALESCE(k.[AtOnce], a.[AtOnce])" }} AS [AtOnce], n.[Key]
+    FROM (SELECT {{ "COALESCE(" ~ limit.text(l, "@Key") ~ ", N'')" if l.by else "N''" }} AS [Key]) AS n
+    LEFT JOIN {{ object("QueueLimit") }} AS a WITH (ROWLOCK)
+        ON a.[Queue] = '{{ queue }}' AND a.[By] = {{ text(l.name or "") }} AND a.[Key] = N''
+    LEFT JOIN {{ object("QueueLimit") }} AS k WITH (ROWLOCK)
+        ON k.[Queue] = '{{ queue }}' AND k.[By] = {{ text(l.name or "") }} AND k.[Key] = n.[Key]
+) AS l
+CROSS APPLY (
+    SELECT COUNT(*) AS [InWork]
+    FROM (
+        SELECT TOP (COALESCE(l.[AtOnce], 0)) q.[Status]
+        FROM {{ table }} AS q WITH (ROWLOCK, {{ "FORCESEEK, INDEX ([IX_" ~ queue ~ "_InWork" ~ l.nth if l.by else "INDEX ([IX_" ~ queue ~ "_InFlight" }}]))
+        WHERE
+            q.[Status] = 'Processing'
+{%- if l.by %}
+            AND q.{{ l.quoted }} = @Key
+{%- endif %}
+    ) AS w
+) AS h
+{{- "\nCROSS APPLY " ~ limit.rate(l) ~ "(l.[Key], @Now) AS r" if l.rate }};
+{% endfilter %}
+{%- endfor %}
+{%- set procedure = "Limits_" ~ queue -%}
+{% filter made("PROCEDURE", procedure) %}
+/*
+The limits of {{ queue }}: for each the row of all its keys (Key is ''), in which InWork counts all items, and rows of the keys that are in
+work, or have limits of their own, or have begun something at the rate: at most 1,000, most in work first. Who, Reason and SetAt are of the
+last change; NULL: it is as the description says.
+Table access order: {{ called.table }}, QueueLimit.
+*/
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
+AS
+BEGIN
+{% include "part/head.sql" %}
+    DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
+    DECLARE @_Out TABLE (
+        [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [By] nvarchar(128) NOT NULL, [Key] nvarchar(300) NOT NULL, [AtOnce] int NULL,
+        [InWork] bigint NOT NULL, [Rate] int NULL, [RateMs] bigint NULL, [Burst] int NULL, [Tokens] float NULL, [FreeAt] datetime2(7) NULL
+    );
+{%- for l in limits %}
+{%- set as = text(l.name or "") %}
+
+    INSERT INTO @_Out ([By], [Key], [AtOnce], [InWork], [Rate], [RateMs], [Burst], [Tokens], [FreeAt])
+    SELECT {{ as }}, N'', r.[AtOnce], k.[InWork], r.[Rate], r.[RateMs], r.[Burst], r.[Tokens], r.[FreeAt]
+    FROM (
+        SELECT COUNT(*) AS [InWork]
+        FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE q.[Status] = 'Processing'
+    ) AS k
+    CROSS APPLY {{ limit.function(l) }}({{ "NULL, " if l.by }}@_Now) AS r;
+{%- if l.by %}
+
+    INSERT INTO @_Out ([By], [Key], [AtOnce], [InWork], [Rate], [RateMs], [Burst], [Tokens], [FreeAt])
+    SELECT {{ as }}, {{ limit.text(l, "k.[Key]") }}, r.[AtOnce], k.[InWork], r.[Rate], r.[RateMs], r.[Burst], r.[Tokens], r.[FreeAt]
+    FROM (
+        SELECT TOP (1000) u.[Key], SUM(u.[InWork]) AS [InWork]
+        FROM (
+            SELECT q.{{ l.quoted }} AS [Key], COUNT(*) AS [InWork]
+            FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE q.[Status] = 'Processing' AND {{ limit.given(l, "q." ~ l.quoted) }}
+            GROUP BY q.{{ l.quoted }}
+            UNION ALL
+            SELECT {{ "l.[Key]" if l.is_text else "TRY_CAST(l.[Key] AS " ~ l.type ~ ")" }}, 0
+            FROM {{ object("QueueLimit") }} AS l WITH (ROWLOCK)
+            WHERE l.[Queue] = '{{ queue }}' AND l.[By] = {{ as }} AND l.[Key] <> N''
+        ) AS u
+        WHERE u.[Key] IS NOT NULL
+        GROUP BY u.[Key]
+        ORDER BY SUM(u.[InWork]) DESC, u.[Key]
+    ) AS k
+    CROSS APPLY {{ limit.function(l) }}(k.[Key], @_Now) AS r
+    ORDER BY k.[InWork] DESC, k.[Key];
+{%- endif %}
+{%- endfor %}
+
+    SELECT
+        o.[By], o.[Key], o.[AtOnce], o.[InWork], o.[Rate], o.[RateMs], o.[Burst], o.[Tokens], o.[FreeAt], l.[Who], l.[Reason], l.[SetAt]
+    FROM @_Out AS o
+    LEFT JOIN {{ object("QueueLimit") }} AS l WITH (ROWLOCK)
+        ON l.[Queue] = '{{ queue }}' AND l.[By] = o.[By] AND l.[Key] = o.[Key]
+    ORDER BY o.[Seq];
+END;
+{% endfilter %}
+{%- set procedure = "Limit_" ~ queue ~ "_trx" -%}
+{% filter made("PROCEDURE", procedure) %}
+/*
+Changes a limit of {{ queue }} from the next claim on, @By naming its column ('' is the limit of all items): of all keys, or of @Key alone.
+@AtOnce 0: nothing begins. A rate (@Rate starts in @RateMs, @Burst of them at once, or all of them) only where the description has one. What
+is NULL stays as it is described; all NULL: back to the description. Less takes effect as items end.
+Table access order: QueueLimit.
+*/
+{{ create_or_alter }} PROCEDURE {{ object(procedure) }}
+    @By nvarchar(128), @Key nvarchar(4000), @AtOnce int, @Rate int, @RateMs bigint, @Burst int, @Who nvarchar(4000), @Reason nvarchar(4000)
+AS
+BEGIN
+{% include "part/head.sql" %}
+    DECLARE @_Rated bit, @_Wrong nvarchar(2048);
+    SET @By = COALESCE(@By, N'');
+    SET @Key = COALESCE(@Key, N'');
+{% include "part/no_transaction.sql" %}
+
+    SELECT @_Rated = l.[HasRate]
+    FROM {{ object("QueueLimit") }} AS l WITH (ROWLOCK)
+    WHERE l.[Queue] = '{{ queue }}' AND l.[By] = @By AND l.[Key] = N'';
+    SET @_Wrong = CASE
+        WHEN @_Rated IS NULL THEN N'there is no limit by ' + @By
+        WHEN COALESCE(@Who, N'') = N'' THEN N'@Who is empty'
+        WHEN @Key <> N'' AND @By = N'' THEN N'the limit of all items has no keys'
+        WHEN DATALENGTH(@Key) > 600 THEN N'@Key is longer than 300 characters'
+        WHEN @AtOnce NOT BETWEEN 0 AND 1000000 THEN N'@AtOnce is from 0 to 1,000,000'
+        WHEN @Rate IS NOT NULL AND @_Rated = 0 THEN N'the description gives this limit no rate to change'
+        WHEN (@Rate IS NULL AND COALESCE(@RateMs, @Burst) IS NOT NULL) OR (@Rate IS NOT NULL AND @RateMs IS NULL)
+            THEN N'@Rate and @RateMs go together, and @Burst with them'
+        WHEN @Rate NOT BETWEEN 1 AND 1000000 OR @Burst NOT BETWEEN 1 AND 1000000 THEN N'@Rate and @Burst are from 1 to 1,000,000'
+        WHEN @RateMs NOT BETWEEN 1 AND 86400000 THEN N'@RateMs is from 1 to 86,400,000'
+    END;
+    IF @_Wrong IS NOT NULL
+    BEGIN
+        SET @_Wrong = REPLACE(CONCAT(N'{{ procedure }}: ', @_Wrong, N'.'), N'%', N'%%');
+        THROW 50021, @_Wrong, 1;
+    END;
+{%- for l in limits if l.by and not l.is_text %}
+    /* As the claim writes this key. */
+    IF @By = {{ text(l.name) }} AND @Key <> N''
+    BEGIN
+        SET @Key = CAST(TRY_CAST(@Key AS {{ l.type }}) AS nvarchar(300));
+        IF @Key IS NULL
+            THROW 50021, N'{{ procedure }}: @Key is no value of its column.', 1;
+    END;
+{%- endfor %}
+
+    BEGIN TRANSACTION;
+    UPDATE l
+    SET
+        [AtOnce] = @AtOnce, [Rate] = @Rate, [RateMs] = @RateMs, [Burst] = COALESCE(@Burst, @Rate),
+        [Who] = CASE WHEN COALESCE(@AtOnce, @Rate) IS NOT NULL THEN LEFT(@Who, 200) END,
+        [Login] = CASE WHEN COALESCE(@AtOnce, @Rate) IS NOT NULL THEN ORIGINAL_LOGIN() END,
+        [Reason] = CASE WHEN COALESCE(@AtOnce, @Rate) IS NOT NULL THEN NULLIF(LEFT(@Reason, 400), N'') END,
+        [SetAt] = CASE WHEN COALESCE(@AtOnce, @Rate) IS NOT NULL THEN SYSUTCDATETIME() END
+    FROM {{ object("QueueLimit") }} AS l WITH (UPDLOCK, ROWLOCK, SERIALIZABLE)
+    WHERE l.[Queue] = '{{ queue }}' AND l.[By] = @By AND l.[Key] = @Key;
+    IF @@ROWCOUNT = 0 AND COALESCE(@AtOnce, @Rate) IS NOT NULL
+        INSERT INTO {{ object("QueueLimit") }} (
+            [Queue], [By], [Key], [HasRate], [AtOnce], [Rate], [RateMs], [Burst], [Who], [Login], [Reason], [SetAt]
+        )
+        VALUES (
+            '{{ queue }}', @By, @Key, @_Rated, @AtOnce, @Rate, @RateMs, COALESCE(@Burst, @Rate), LEFT(@Who, 200), ORIGINAL_LOGIN(),
+            NULLIF(LEFT(@Reason, 400), N''), SYSUTCDATETIME()
+        );
+    /* Nothing is left of a key that is as the description says, and has begun nothing. */
+    DELETE l
+    FROM {{ object("QueueLimit") }} AS l WITH (ROWLOCK)
+    WHERE l.[Queue] = '{{ queue }}' AND l.[By] = @By AND l.[Key] = @Key AND l.[Key] <> N'' AND l.[SetAt] IS NULL AND l.[Tokens] IS NULL;
+    COMMIT TRANSACTION;
+END;
+{% endfilter %}
+{% filter statement %}
+/* The limits of the description; changes of those that go end with them. */
+DELETE FROM {{ object("QueueLimit") }}
+WHERE [Queue] = '{{ queue }}' AND [By] NOT IN ({% for l in limits %}{{ text(l.name or "") }}{{ ", " if not loop.last }}{% endfor %});
+{% endfilter %}
+{%- for l in limits %}
+{% filter statement %}
+UPDATE {{ object("QueueLimit") }}
+SET [HasRate] = {{ 1 if l.rate else 0 }}
+WHERE [Queue] = '{{ queue }}' AND [By] = {{ text(l.name or "") }} AND [Key] = N'';
+IF @@ROWCOUNT = 0
+    INSERT INTO {{ object("QueueLimit") }} ([Queue], [By], [Key], [HasRate])
+    VALUES ('{{ queue }}', {{ text(l.name or "") }}, N'', {{ 1 if l.rate else 0 }});
+{% endfilter %}
+{%- endfor %}
+{%- endif %}

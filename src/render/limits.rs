@@ -1,0 +1,31 @@
+//! The limits of a queue, for the templates.
+
+use super::names::TableNames;
+use crate::description::{ColumnKind, LimitSpec, QueueSpec};
+use crate::dialect::Dialect;
+use minijinja::{Value, context};
+
+/// All of them, and the one by whose column claims seek: the first that has a column.
+pub(super) fn context(dialect: Dialect, spec: &QueueSpec) -> Value {
+    let limits: Vec<_> = spec.limits.iter().enumerate().map(|(at, one)| limit(dialect, spec, at + 1, one)).collect();
+    let sought = spec.limits.iter().position(|limit| limit.by.is_some()).map(|at| limits[at].clone());
+    context! { limits, sought }
+}
+
+fn limit(dialect: Dialect, spec: &QueueSpec, nth: usize, limit: &LimitSpec) -> Value {
+    let names = TableNames::of(dialect, spec);
+    let column = limit.by.as_ref().and_then(|name| spec.columns.iter().find(|column| column.name == *name));
+    context! {
+        nth,
+        by => column.is_some(),
+        name => column.map(|column| column.name.as_str()),
+        quoted => column.map(|column| names.quoted(&column.name)),
+        indexed => column.map(|column| names.column(&column.name, false)),
+        type => column.map(|column| dialect.column_type(column.kind)),
+        is_text => column.is_some_and(|column| matches!(column.kind, ColumnKind::Text(_))),
+        at_once => limit.at_once,
+        rate => limit.rate.map(|rate| rate.starts),
+        rate_ms => limit.rate.map(|rate| rate.ms),
+        burst => limit.burst(),
+    }
+}

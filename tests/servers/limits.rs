@@ -1,0 +1,347 @@
+//! Limits by key and of a whole queue, decided by the claim. On both servers.
+
+use readpast::item::{Action, Columns, NewItem, Settlement};
+use readpast::{Dialect, Queue, QueueSpec, Value, install};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+use support::both::Database;
+use support::dice::Dice;
+use support::limit::until;
+
+fn open(database: &Database, limits: &serde_json::Value) -> Queue {
+    let spec = json!({
+        "queue": "Job",
+        "columns": [
+            {"name": "Customer", "type": "integer"}, {"name": "key", "type": "text(50)"}, {"name": "at_once", "type": "integer"}
+        ],
+        "limit": limits,
+        "attempts": {"limit": 1000},
+    });
+    install(&database.config(&[]), Some(&QueueSpec::from_json(&spec.to_string()).unwrap())).unwrap();
+    Queue::open(&database.config(&[]), "Job").unwrap()
+}
+
+fn item(customer: Option<i32>, host: Option<&str>) -> NewItem {
+    let columns = json!({"Customer": customer, "key": host, "at_once": 7});
+    NewItem { columns: Columns::from_json(&columns.to_string()).unwrap(), ..NewItem::default() }
+}
+
+fn put(queue: &Queue, customer: Option<i32>, host: Option<&str>, count: usize) {
+    queue.enqueue(&vec![item(customer, host); count], None).unwrap();
+}
+
+/// Claims, and counts what came by customer and host.
+fn taken(queue: &Queue, most: u32) -> BTreeMap<String, usize> {
+    let mut by = BTreeMap::new();
+    for item in queue.claim(most, Duration::ZERO).unwrap().iter() {
+        let text = |name| match item.value_of(name) {
+            Some(Value::Integer(n)) => n.to_string(),
+            Some(Value::Text(text)) => text.to_string(),
+            _ => "-".to_owned(),
+        };
+        *by.entry(format!("{} {}", text("Customer"), text("key"))).or_default() += 1;
+    }
+    by
+}
+
+fn counts<const N: usize>(these: [(&str, usize); N]) -> BTreeMap<String, usize> {
+    these.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+#[test]
+fn no_more_of_a_key_begin_than_may_be_in_work() {
+    for database in Database::each() {
+        let queue = open(&database, &json!([{"by": "Customer", "at_once": 2}]));
+        for customer in [1, 2, -3] {
+            put(&queue, Some(customer), None, 5);
+        }
+        put(&queue, None, None, 4);
+        let items = queue.claim(100, Duration::ZERO).unwrap();
+        assert_eq!(items.len(), 10);
+        assert_eq!(taken(&queue, 100), counts([]));
+        let mine = items.iter().find(|item| item.value_of("Customer") == Some(Value::Integer(-3))).unwrap();
+        queue.settle(&[Settlement::new(&mine, Action::Complete)], None).unwrap();
+        assert_eq!(taken(&queue, 100), counts([("-3 -", 1)]));
+        // A retry waits for room as well.
+        let mine = items.iter().find(|item| item.value_of("Customer") == Some(Value::Integer(1))).unwrap();
+        queue.settle(&[Settlement::new(&mine, Action::Retry)], None).unwrap();
+        assert_eq!(taken(&queue, 100), counts([("1 -", 1)]));
+        assert_eq!(taken(&queue, 100), counts([]));
+    }
+}
+
+#[test]
+fn a_settlement_claims_what_it_made_room_for() {
+    for database in Database::each() {
+        let queue = open(&database, &json!([{"by": "Customer", "at_once": 1}]));
+        put(&queue, Some(1), None, 3);
+        let mut items = queue.claim(10, Duration::ZERO).unwrap();
+        for _ in 0..2 {
+            assert_eq!(items.len(), 1);
+            let done = [Settlement::new(&items.iter().next().unwrap(), Action::Complete)];
+            items = queue.settle_and_claim(&done, None, 10).unwrap().1;
+        }
+        assert_eq!(items.len(), 1);
+    }
+}
+
+#[test]
+fn keys_take_turns() {
+    for database in Database::each() {
+        let queue = open(&database, &json!([{"by": "key", "at_once": 1000}]));
+        put(&queue, None, Some("a"), 50);
+        for host in [Some("b"), Some("c"), None, Some("")] {
+            put(&queue, None, host, 4);
+        }
+        let mut last = BTreeMap::new();
+        for _ in 0..20 {
+            let one = taken(&queue, 1);
+            assert_eq!(one.len(), 1);
+            *last.entry(one.into_keys().next().unwrap()).or_insert(0) += 1;
+        }
+        // Each of them had as many turns as the others; '' is no key on PostgreSQL, and one turn with NULL there.
+        assert_eq!(last["- b"], 4, "{last:?}");
+        assert_eq!(last["- c"], 4, "{last:?}");
+        assert!(last["- a"] <= 8, "{last:?}");
+        // One claim of many shares itself among them.
+        put(&queue, None, Some("b"), 50);
+        let many = taken(&queue, 20);
+        assert!(many["- a"] >= 5 && many["- b"] >= 5, "{many:?}");
+    }
+}
+
+#[test]
+fn the_whole_queue_has_a_limit() {
+    for database in Database::each() {
+        let queue = open(&database, &json!([{"at_once": 3}, {"by": "Customer", "at_once": 2}]));
+        put(&queue, Some(1), None, 5);
+        put(&queue, Some(2), None, 5);
+        let items = queue.claim(100, Duration::ZERO).unwrap();
+        assert_eq!(items.len(), 3);
+        assert_eq!(taken(&queue, 1), counts([]));
+        let all: Vec<_> = items.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+        assert_eq!(queue.settle_and_claim(&all, None, 100).unwrap().1.len(), 3);
+        let alone = open(&database, &json!([{"at_once": 4}]));
+        assert_eq!(taken(&alone, 100).values().sum::<usize>(), 1);
+    }
+}
+
+#[test]
+fn two_columns_are_limited_together() {
+    for database in Database::each() {
+        let queue = open(&database, &json!([{"by": "Customer", "at_once": 4}, {"by": "key", "at_once": 3}]));
+        for customer in 1..=3 {
+            put(&queue, Some(customer), Some("x"), 6);
+        }
+        put(&queue, Some(1), Some("y"), 6);
+        put(&queue, Some(2), None, 6);
+        let mut all = BTreeMap::new();
+        // What one claim leaves of a key, the next takes.
+        for _ in 0..6 {
+            for (of, count) in taken(&queue, 100) {
+                *all.entry(of).or_insert(0) += count;
+            }
+        }
+        let sum = |part: &str| -> usize { all.iter().filter(|(of, _)| of.contains(part)).map(|(_, n)| n).sum() };
+        assert_eq!(sum(" x"), 3, "{all:?}");
+        assert!(sum(" y") <= 3 && sum("1 ") <= 4 && sum("2 ") <= 4, "{all:?}");
+        assert_eq!(sum("2 "), 4, "{all:?}");
+        assert_eq!(sum("1 "), 4.min(3 + all.get("1 x").copied().unwrap_or(0)), "{all:?}");
+    }
+}
+
+/// Lets time go on for the rates of a queue.
+fn later(database: &Database, minutes: u32) {
+    let text = database.pick(
+        &format!("UPDATE [readpast].QueueLimit SET [TokensAt] = DATEADD(MINUTE, -{minutes}, [TokensAt]), [FullAt] = DATEADD(MINUTE, -{minutes}, [FullAt])"),
+        &format!("UPDATE readpast.queue_limit SET tokens_at = tokens_at - interval '{minutes} minutes', full_at = full_at - interval '{minutes} minutes'"),
+    ).to_owned();
+    database.session().execute(&text, &[]).unwrap();
+}
+
+#[test]
+fn a_rate_counts_starts() {
+    for database in Database::each() {
+        for (by, whole) in [(json!({"by": "key", "rate": "6/1h", "burst": 3}), false), (json!({"rate": "6/1h", "burst": 3}), true)] {
+            let queue = open(&database, &json!([by]));
+            put(&queue, None, Some("a"), 8);
+            let items = queue.claim(100, Duration::ZERO).unwrap();
+            assert_eq!(items.len(), 3, "whole: {whole}");
+            let all: Vec<_> = items.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+            assert_eq!(queue.settle_and_claim(&all, None, 100).unwrap().1.len(), 0);
+            assert_eq!(taken(&queue, 100), counts([]));
+            later(&database, 9);
+            assert_eq!(taken(&queue, 100), counts([]));
+            later(&database, 12);
+            assert_eq!(taken(&queue, 100), counts([("- a", 2)]));
+            later(&database, 600);
+            assert_eq!(taken(&queue, 100), counts([("- a", 3)]));
+            let forget = database.pick("DELETE FROM [readpast].Job", "DELETE FROM readpast.job");
+            database.session().execute(forget, &[]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_claim_reports_when_the_rate_lets_the_next_one_begin() {
+    for database in Database::each() {
+        for limits in [
+            json!([{"by": "key", "rate": "1/1h"}]),
+            json!([{"rate": "1/1h"}]),
+            json!([{"by": "Customer", "at_once": 100}, {"by": "key", "rate": "1/1h"}]),
+        ] {
+            let queue = open(&database, &limits);
+            put(&queue, Some(1), Some("a"), 2);
+            assert_eq!(taken(&queue, 100).len(), 1, "{limits}");
+            let ask = database.pick(
+                "EXECUTE [readpast].Next_Job_Set_trx @Worker = N'w', @Max = 10",
+                "SELECT answer, answer_ordinal, answer_due_ms FROM readpast.next_job_set_trx('w', 10)",
+            );
+            let rows = database.rows(ask);
+            let due = (0..rows.columns().len()).find_map(|at| match rows.value(0, at) {
+                Value::Integer(ms) if ms > 1000 => Some(ms),
+                _ => None,
+            });
+            let due = due.unwrap_or_else(|| panic!("{limits}: {rows:?}"));
+            assert!((3_000_000..=3_600_001).contains(&due), "{limits}: {due}");
+            let forget = database.pick("DELETE FROM [readpast].Job", "DELETE FROM readpast.job");
+            database.session().execute(forget, &[]).unwrap();
+        }
+    }
+}
+
+fn change(database: &Database, by: &str, key: &str, more: &str) -> Result<(), readpast::error::Error> {
+    let text = match database.dialect {
+        Dialect::SqlServer => format!("EXECUTE [readpast].Limit_Job_trx N'{by}', N'{key}', {more}, N'me', N'test'"),
+        _ => format!("SELECT readpast.limit_job_trx('{by}', '{key}', {more}, 'me', 'test')::text"),
+    };
+    database.session().execute(&text, &[]).map(drop)
+}
+
+#[test]
+fn a_limit_changes_for_all_keys_and_for_one() {
+    for database in Database::each() {
+        let limits = json!([{"by": "Customer", "at_once": 1}, {"by": "key", "rate": "1/1h"}]);
+        let queue = open(&database, &limits);
+        for customer in 1..=3 {
+            put(&queue, Some(customer), None, 9);
+        }
+        change(&database, "Customer", "", "2, NULL, NULL, NULL").unwrap();
+        change(&database, "Customer", "2", "4, NULL, NULL, NULL").unwrap();
+        change(&database, "Customer", "3", "0, NULL, NULL, NULL").unwrap();
+        assert_eq!(taken(&queue, 100), counts([("1 -", 2), ("2 -", 4)]));
+        // An install leaves changes as they are.
+        let queue = { drop(queue); open(&database, &limits) };
+        change(&database, "Customer", "3", "NULL, NULL, NULL, NULL").unwrap();
+        assert_eq!(taken(&queue, 100), counts([("3 -", 2)]));
+        change(&database, "Customer", "", "NULL, NULL, NULL, NULL").unwrap();
+        change(&database, "key", "h", "NULL, 5, 60000, NULL").unwrap();
+        put(&queue, None, Some("h"), 9);
+        put(&queue, None, Some("i"), 9);
+        assert_eq!(taken(&queue, 100), counts([("- h", 5), ("- i", 1)]));
+        for (by, key, more) in [
+            ("Nothing", "", "1, NULL, NULL, NULL"),
+            ("Customer", "", "-1, NULL, NULL, NULL"),
+            ("Customer", "", "NULL, 1, 1000, NULL"),
+            ("key", "", "NULL, 1, NULL, NULL"),
+            ("key", "", "NULL, NULL, NULL, 5"),
+            ("key", "", "NULL, 0, 1000, NULL"),
+        ] {
+            let error = change(&database, by, key, more).unwrap_err();
+            assert!(error.message().contains("imit_"), "{by} {more}: {error}");
+        }
+        let listed = database.pick("EXECUTE [readpast].Limits_Job", "SELECT * FROM readpast.limits_job()");
+        let rows = database.rows(listed);
+        let texts: Vec<_> = (0..rows.len()).map(|row| format!("{:?} {:?} {:?}", rows.value(row, 0), rows.value(row, 1), rows.value(row, 3))).collect();
+        assert!(texts.iter().any(|row| row.contains("Customer") && row.contains("\"2\"") && row.contains('4')), "{texts:?}");
+        assert!(texts.iter().any(|row| row.contains("\"h\"") && row.contains('5')), "{texts:?}");
+    }
+}
+
+#[test]
+fn no_more_are_in_work_at_any_instant() {
+    for database in Database::each() {
+        // The turn of the queue is a lock.
+        if !database.heeds_lock_hints() {
+            continue;
+        }
+        let limits = json!([{"by": "Customer", "at_once": 3}, {"by": "key", "at_once": 5}, {"at_once": 11}]);
+        let queue = open(&database, &limits);
+        let mut dice = Dice::new(1);
+        let items: Vec<_> = (0..600)
+            .map(|_| {
+                let customer = (dice.below(5) > 0).then(|| i32::try_from(dice.below(6)).unwrap());
+                let host = ["x", "y", "z"][usize::try_from(dice.below(3)).unwrap()];
+                item(customer, (dice.below(4) > 0).then_some(host))
+            })
+            .collect();
+        queue.enqueue(&items, None).unwrap();
+        let (done, over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        thread::scope(|scope| {
+            for nth in 0..8 {
+                let (database, done, over) = (&database, &done, &over);
+                let mut dice = Dice::new(100 + nth);
+                scope.spawn(move || {
+                    let open = || {
+                        let settings = [("worker", format!("w{nth}")), ("lease.ms", "1000".to_owned())];
+                        let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+                        Queue::open(&database.config(&settings), "Job").unwrap()
+                    };
+                    let mut queue = open();
+                    let mut items = queue.claim(4, Duration::ZERO).unwrap();
+                    while !over.load(Ordering::Relaxed) {
+                        if dice.one_in(100) {
+                            // It dies with what it holds.
+                            queue = open();
+                            items = queue.claim(4, Duration::from_millis(50)).unwrap();
+                            continue;
+                        }
+                        let ends: Vec<_> = items
+                            .iter()
+                            .map(|item| {
+                                Settlement::new(&item, if dice.one_in(5) { Action::Retry } else { Action::Complete })
+                            })
+                            .collect();
+                        if ends.is_empty() {
+                            items = queue.claim(1 + u32::try_from(dice.below(6)).unwrap(), Duration::from_millis(50)).unwrap();
+                            continue;
+                        }
+                        let most = 1 + u32::try_from(dice.below(6)).unwrap();
+                        let (_, batch) = queue.settle_and_claim(&ends, None, most).unwrap();
+                        done.fetch_add(ends.iter().filter(|end| end.action == Action::Complete).count(), Ordering::Relaxed);
+                        items = batch;
+                    }
+                });
+            }
+            let too_many = [("Customer", 3), ("key", 5)].map(|(by, most)| {
+                database.pick(
+                    &format!("SELECT COUNT(*) FROM [readpast].Job WHERE Status = 'Processing' AND [{by}] IS NOT NULL GROUP BY [{by}] HAVING COUNT(*) > {most}"),
+                    &format!("SELECT COUNT(*) FROM readpast.job WHERE status = 'Processing' AND \"{by}\" IS NOT NULL GROUP BY \"{by}\" HAVING COUNT(*) > {most}"),
+                ).to_owned()
+            });
+            let all = database.pick(
+                "SELECT COUNT(*) FROM [readpast].Job WHERE Status = 'Processing' HAVING COUNT(*) > 11",
+                "SELECT COUNT(*) FROM readpast.job WHERE status = 'Processing' HAVING COUNT(*) > 11",
+            );
+            let left = database.pick(
+                "SELECT COUNT(*) FROM [readpast].Job WHERE Status <> 'Completed'",
+                "SELECT COUNT(*) FROM readpast.job WHERE status <> 'Completed'",
+            );
+            until("all items are done", || {
+                for text in too_many.iter().map(String::as_str).chain([all]) {
+                    let rows = database.rows(text);
+                    if !rows.is_empty() {
+                        over.store(true, Ordering::Relaxed);
+                        panic!("{text}: {rows:?}");
+                    }
+                }
+                database.look(left) == "0"
+            });
+            over.store(true, Ordering::Relaxed);
+        });
+        assert!(done.load(Ordering::Relaxed) > 0);
+    }
+}
