@@ -10,7 +10,7 @@ use readpast::ask;
 use readpast::description::Rate;
 use readpast::item::{Limit, LimitChange};
 
-/// Shows and changes how many items of a key are in work at once, and how many of it start in a time
+/// Shows and changes how much of each key is in work at once or starts in a time
 ///
 /// Without a change it prints a line for each limit, and for each key that is in work or was changed: column, key, how many at once, how
 /// many in work, rate, next start, and who changed it, when and why. At most 1,000 keys, those with most in work first.
@@ -33,13 +33,13 @@ pub struct Args {
     #[arg(long, allow_hyphen_values = true)]
     key: Option<String>,
     /// How many are in work at once, 0 to 1000000
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     at_once: Option<u32>,
     /// How many start in a time: 60/1m. Only where the description has a rate
     #[arg(long, value_name = "STARTS/PERIOD")]
     rate: Option<Rate>,
     /// How many of them may start together after a rest
-    #[arg(long, value_name = "N", requires = "rate")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "rate")]
     burst: Option<u32>,
     /// Takes earlier changes back
     #[arg(long, conflicts_with_all = ["at_once", "rate"])]

@@ -165,7 +165,9 @@ fn later(database: &Database, minutes: u32) {
 #[test]
 fn a_rate_counts_starts() {
     for database in Database::each() {
-        for (by, whole) in [(json!({"by": "key", "rate": "6/1h", "burst": 3}), false), (json!({"rate": "6/1h", "burst": 3}), true)] {
+        for (by, whole) in
+            [(json!({"by": "key", "rate": "6/1h", "burst": 3}), false), (json!({"rate": "6/1h", "burst": 3}), true)]
+        {
             let queue = open(&database, &json!([by]));
             put(&queue, None, Some("a"), 8);
             let items = queue.claim(100, Duration::ZERO).unwrap();
@@ -234,7 +236,10 @@ fn a_limit_changes_for_all_keys_and_for_one() {
         change(&database, "Customer", "3", "0, NULL, NULL, NULL").unwrap();
         assert_eq!(taken(&queue, 100), counts([("1 -", 2), ("2 -", 4)]));
         // An install leaves changes as they are.
-        let queue = { drop(queue); open(&database, &limits) };
+        let queue = {
+            drop(queue);
+            open(&database, &limits)
+        };
         change(&database, "Customer", "3", "NULL, NULL, NULL, NULL").unwrap();
         assert_eq!(taken(&queue, 100), counts([("3 -", 2)]));
         change(&database, "Customer", "", "NULL, NULL, NULL, NULL").unwrap();
@@ -255,8 +260,13 @@ fn a_limit_changes_for_all_keys_and_for_one() {
         }
         let listed = database.pick("EXECUTE [readpast].Limits_Job", "SELECT * FROM readpast.limits_job()");
         let rows = database.rows(listed);
-        let texts: Vec<_> = (0..rows.len()).map(|row| format!("{:?} {:?} {:?}", rows.value(row, 0), rows.value(row, 1), rows.value(row, 3))).collect();
-        assert!(texts.iter().any(|row| row.contains("Customer") && row.contains("\"2\"") && row.contains('4')), "{texts:?}");
+        let texts: Vec<_> = (0..rows.len())
+            .map(|row| format!("{:?} {:?} {:?}", rows.value(row, 0), rows.value(row, 1), rows.value(row, 3)))
+            .collect();
+        assert!(
+            texts.iter().any(|row| row.contains("Customer") && row.contains("\"2\"") && row.contains('4')),
+            "{texts:?}"
+        );
         assert!(texts.iter().any(|row| row.contains("\"h\"") && row.contains('5')), "{texts:?}");
     }
 }
@@ -306,12 +316,17 @@ fn no_more_are_in_work_at_any_instant() {
                             })
                             .collect();
                         if ends.is_empty() {
-                            items = queue.claim(1 + u32::try_from(dice.below(6)).unwrap(), Duration::from_millis(50)).unwrap();
+                            items = queue
+                                .claim(1 + u32::try_from(dice.below(6)).unwrap(), Duration::from_millis(50))
+                                .unwrap();
                             continue;
                         }
                         let most = 1 + u32::try_from(dice.below(6)).unwrap();
                         let (_, batch) = queue.settle_and_claim(&ends, None, most).unwrap();
-                        done.fetch_add(ends.iter().filter(|end| end.action == Action::Complete).count(), Ordering::Relaxed);
+                        done.fetch_add(
+                            ends.iter().filter(|end| end.action == Action::Complete).count(),
+                            Ordering::Relaxed,
+                        );
                         items = batch;
                     }
                 });

@@ -62,7 +62,8 @@ fn a_key_without_room_is_explained_and_goes_on_with_more() {
     let reason = ["--reason", "they\nask", "--set", "operator=ann"];
     let told =
         shell.ok(&[&["limit", "Mail", "--by", "customer", "--key", "+42", "--at-once", "3"], &reason[..]].concat());
-    assert!(told.starts_with("Customer\t42\t3 at once\t2 in work\t-\t-\tann at 20"), "{told}");
+    // The third may have begun already.
+    assert!(told.starts_with("Customer\t42\t3 at once\t") && told.contains(" in work\t-\t-\tann at 20"), "{told}");
     until("a third begins", || begun() == 3);
     assert_eq!(row(&shell, "Customer", &"42".into())["reason"], "they\nask");
     let recorded = shell.ok(&["operations", "list", "Mail"]);
@@ -112,7 +113,7 @@ fn mistakes_are_refused() {
     for (arguments, words) in [
         (&["--key", "42"][..], "no change is named"),
         (&["--at-once", "-1"], "--at-once"),
-        (&["--at-once", "1000001"], "at_once: must be from 0 to 1000000, not 1000001"),
+        (&["--by", "Host", "--at-once", "1000001"], "at_once: must be from 0 to 1000000, not 1000001"),
         (&["--at-once", "5"], "several limits; name the column of one: \"Customer\", \"Host\", \"\""),
         (&["--by", "Nobody", "--at-once", "5"], "no limit by \"Nobody\"; there are \"Customer\""),
         (&["--by", "", "--key", "1", "--at-once", "5"], "the limit of the queue as a whole has no keys"),
@@ -130,7 +131,7 @@ fn mistakes_are_refused() {
     }
     let plain = Shell::new();
     assert_eq!(plain.ok(&["limit", "Mail"]), "");
-    plain.run(&["limit", "Mail", "--at-once", "5"]).says(2, &["queue Mail has no limits; give its description"]);
+    plain.run(&["limit", "Mail", "--at-once", "5"]).says(3, &["queue Mail has no limits; give its description"]);
 }
 
 #[test]
