@@ -46,7 +46,8 @@ fn a_key_without_room_is_explained_and_goes_on_with_more() {
     until("two begin", || begun() == 2);
     let waits = (1..=4).find(|n| !shell.folder.join(format!("began.{n}")).exists()).unwrap();
     let why = shell.ok(&["why", "Mail", &keys[waits - 1]]);
-    assert!(why.contains("waits: 2 of 2 of Customer 42 are in work"), "{why}");
+    assert!(why.contains("waits: 2 of 2 of Customer 42 are in work ("), "{why}");
+    assert_eq!(keys.iter().filter(|key| why.contains(*key)).count(), 3, "itself and those in its place: {why}");
     let of = row(&shell, "Customer", &"42".into());
     assert_eq!(
         (&of["in_work"], &of["room"], &of["at_once"], &of["who"]),
