@@ -4,6 +4,7 @@
 mod figures;
 mod given;
 mod items;
+mod limits;
 mod pauses;
 mod question;
 mod schedules;
@@ -12,6 +13,7 @@ mod steer;
 
 pub use self::figures::{Longer, stats, trend, types, watched};
 pub use self::items::{digits, item, reason, why};
+pub use self::limits::limit;
 pub use self::pauses::{pause_until, pauses};
 pub use self::question::{Field, Kind, Question};
 pub use self::schedules::{schedule, schedule_time};
@@ -24,7 +26,7 @@ use crate::queue::Queue;
 use given::Given;
 
 /// All questions.
-pub static QUESTIONS: [&Question; 28] = [
+pub static QUESTIONS: [&Question; 30] = [
     &figures::STATS,
     &figures::TREND,
     &figures::WATCH,
@@ -46,6 +48,8 @@ pub static QUESTIONS: [&Question; 28] = [
     &pauses::PAUSES,
     &pauses::PAUSE_QUEUE,
     &pauses::RESUME_QUEUE,
+    &limits::LIMITS,
+    &limits::SET_LIMIT,
     &setup::SETTINGS,
     &setup::SET,
     &setup::DOCTOR,

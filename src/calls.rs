@@ -11,6 +11,7 @@ mod enqueue;
 mod find;
 mod group;
 mod kind_filter;
+mod limit;
 mod lost;
 mod operation;
 mod pause;
@@ -38,6 +39,7 @@ pub(crate) use self::{
     enqueue::{check_size, enqueue, enqueue_within},
     find::{Page, find, look},
     group::{clock, head as head_of_group},
+    limit::{list as limits, set as set_limit},
     lost::Tries,
     operation::{Attempts, Operation, in_parts, is_done},
     pause::{pause as pause_queue, pauses, pauses_of, resume as resume_queue},

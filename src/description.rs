@@ -23,9 +23,11 @@ mod sql;
 mod table;
 mod value;
 
+pub use crate::item::Rate;
+
 pub use self::{
     examples::EXAMPLES,
-    limit::{LimitSpec, Rate},
+    limit::LimitSpec,
     options::{
         BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RetentionSpec,
         RolesSpec, SubtypeSpec,

@@ -80,6 +80,17 @@ pub struct Calls {
     pub retain: Option<Arc<str>>,
     /// The statements of a queue with schedules.
     pub schedules: Option<ScheduleCalls>,
+    /// The statements of a queue with limits.
+    pub limits: Option<LimitCalls>,
+}
+
+/// The statements of a queue with limits.
+#[derive(Debug, Clone)]
+pub struct LimitCalls {
+    /// No parameters.
+    pub list: Arc<str>,
+    /// Column, key, how many at once, starts, their period in ms, how many together, who, reason.
+    pub set: Arc<str>,
 }
 
 /// The statements of a queue with schedules.
@@ -175,6 +186,9 @@ impl Dialect {
                 .then(|| call("hold_setting"))
                 .transpose()?,
             retain: spec.deletes_what_is_over().then(|| call("retain")).transpose()?,
+            limits: (!spec.limits.is_empty())
+                .then(|| Ok::<_, Error>(LimitCalls { list: call("limits")?, set: call("limit")? }))
+                .transpose()?,
             schedules: spec.schedules.is_some().then(|| schedule_calls(|name| call(name))).transpose()?,
         })
     }

@@ -82,9 +82,7 @@ impl Engine {
         let queue = queue.share();
         let pacing = queue.inner().pacing;
         *queue.inner().set_aside.lock() = Some(Vec::new());
-        // Within limits, an item that waits in a worker's hand keeps another worker from one that could begin.
-        let ahead = if queue.inner().terms.spec.limits.is_empty() { pacing.ahead } else { 0 };
-        let prefetch = Prefetch::new(pacing.hold, ahead);
+        let prefetch = Prefetch::new(pacing.hold, pacing.ahead);
         let shared = EngineShared {
             state: Mutex::new(EngineState::new(prefetch, pacing.ahead_bytes, queue.lease(), terms.until_empty)),
             queue,

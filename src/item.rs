@@ -7,6 +7,7 @@ mod columns;
 mod filter;
 mod json;
 mod lease;
+mod limit;
 mod made;
 mod new_item;
 mod operator;
@@ -36,6 +37,7 @@ pub use self::{
     columns::Columns,
     filter::{Filter, ItemRef},
     lease::Lease,
+    limit::{Limit, LimitChange, Rate},
     new_item::{NewItem, Receipt},
     operator::OperatorVerb,
     pause::{Pause, PauseEnd},
@@ -54,6 +56,7 @@ pub use self::{
     why::{Standing, Why},
 };
 
+pub(crate) use self::limit::LIMIT_COUNT;
 pub(crate) use self::record::{text_of_us, time_of_ms};
 pub(crate) use self::rows::{Undeliverable, UndeliverableReason};
 pub(crate) use self::span::{NEVER_MS, far_utc_ms};

@@ -9,6 +9,7 @@ mod enqueue;
 mod find;
 mod handle;
 mod inner;
+mod limit;
 mod moved;
 mod number;
 mod one_try;

@@ -2,8 +2,8 @@
 
 use crate::global::Global;
 use crate::{
-    adopt, check, completions, discover, doctor, drop, edit, enqueue, exit, install, list, moving, operations, pause,
-    recover, render, schedules, settings, show, stats, steer, stress, top, why, work,
+    adopt, check, completions, discover, doctor, drop, edit, enqueue, exit, install, limit, list, moving, operations,
+    pause, recover, render, schedules, settings, show, stats, steer, stress, top, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -115,6 +115,7 @@ Examples:
   readpast purge Notification --older-than 30d --dry-run
   readpast purge Notification --state Failed --older-than 365d")]
     Purge(steer::Args),
+    Limit(limit::Args),
     Edit(edit::Args),
     Move(moving::Args),
     Operations(operations::Args),

@@ -22,6 +22,7 @@ mod findings;
 mod format;
 mod global;
 mod install;
+mod limit;
 mod list;
 mod log;
 mod moving;
@@ -110,6 +111,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Resume(args) => pause::resume(&global, &args, &out),
         Command::Redrive(args) => steer::run(Verb::Redrive, &global, &args, &out),
         Command::Purge(args) => steer::run(Verb::Purge, &global, &args, &out),
+        Command::Limit(args) => limit::run(&global, &args, &out),
         Command::Edit(args) => edit::run(&global, &args, &out),
         Command::Move(args) => moving::run(&global, &args, &out),
         Command::Operations(args) => operations::run(&global, &args, &out),

@@ -16,6 +16,7 @@ mod forecast;
 mod item;
 mod items;
 mod life;
+mod limits;
 mod listen;
 mod metrics;
 mod moving;

@@ -10,9 +10,9 @@ use readpast::{Queue, ask};
 
 /// Says why items are not being worked on
 ///
-/// Prints a line for each, with key and short number: due in 43 s, held by a worker until when, paused, blocked by which item of its group, due and waiting for
-/// a worker, by the server's clock. For an item that waits for a worker it counts what else is due, up to 10,000 items. It claims and changes
-/// nothing.
+/// Prints a line for each, with key and short number: due in 43 s, held by a worker until when, paused, blocked by which item of its
+/// group, without room in which limit, due and waiting for a worker, by the server's clock. For an item that waits for a worker it counts
+/// what else is due, up to 10,000 items. It claims and changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

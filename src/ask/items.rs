@@ -24,7 +24,7 @@ const KEY: &[Field] = &[text("key", "the item's key or short number")];
 const WHY_MEMBERS: &[Field] = &[
     text(
         "why.reason",
-        "`due_later`, `held`, `lease_ran_out`, `refused`, `queue_paused`, `paused`, `finished`, `blocked` or `waiting`",
+        "`due_later`, `held`, `lease_ran_out`, `refused`, `queue_paused`, `paused`, `finished`, `blocked`, `limited` or `waiting`",
     ),
     text("why.text", "a sentence for a person"),
 ];

@@ -105,7 +105,8 @@ pub const SETTINGS: [Setting; 30] = [
         key: "worker.ahead",
         kind: SettingKind::Number(0, 10_000),
         default: "1000",
-        meaning: "Most items that a worker claims ahead of its handlers. It claims no more than they will begin in half of `worker.hold_ms`.",
+        meaning: "Most items that a worker claims ahead of its handlers. It claims no more than they will begin in half of `worker.hold_ms`, \
+                  and none of a queue with limits.",
     },
     Setting {
         key: "worker.ahead_bytes",

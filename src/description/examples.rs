@@ -18,6 +18,7 @@ pub const EXAMPLES: &[(&str, &str)] = examples![
     "email_requests_lifo",
     "email_requests_heap",
     "simple_queue",
+    "web_calls",
     "simple_queue_postgres",
     "queue_lock_table",
     "delayed_job",

@@ -68,7 +68,7 @@ impl Pause {
 }
 
 /// A time to the second.
-fn short(time: &str) -> String {
+pub(super) fn short(time: &str) -> String {
     format!("{}Z", time.split('.').next().unwrap_or_default().trim_end_matches('Z'))
 }
 

@@ -1,6 +1,6 @@
 //! Decides why an item is not being worked on, from its known state, without a database.
 
-use super::{ItemState, NEVER_MS, Pause, QueueStats, span_text};
+use super::{ItemState, Limit, NEVER_MS, Pause, QueueStats, span_text};
 use std::fmt;
 
 /// The known state of an item at one moment of the server's clock.
@@ -24,6 +24,10 @@ pub struct Standing<'a> {
     pub refused: Option<(&'a str, i64)>,
     /// The pause of its queue, or of its type.
     pub pause: Option<&'a Pause>,
+    /// The limit that keeps it waiting.
+    pub limit: Option<&'a Limit>,
+    /// Keys of some items that take its room.
+    pub in_its_place: &'a [String],
     /// The figures of its queue, where they were asked for.
     pub stats: Option<&'a QueueStats>,
 }
@@ -81,6 +85,15 @@ pub enum Why {
         /// The state of that item.
         state: Option<ItemState>,
     },
+    /// It is due, and a limit of its queue has no room for it.
+    Limited {
+        /// Milliseconds since it became due, if known.
+        ms: Option<i64>,
+        /// The limit.
+        limit: Box<Limit>,
+        /// Keys of some items that take its room.
+        in_its_place: Vec<String>,
+    },
     /// It is due, and no worker has taken it yet.
     Waiting {
         /// Milliseconds since it became due, if known.
@@ -121,9 +134,14 @@ impl Standing<'_> {
             (state, _, Some(ms)) if ms > 0 => {
                 Why::DueLater { ms, failed: if state == ItemState::Error { self.attempt } else { 0 } }
             }
-            (_, _, due_ms) => match self.blocked_by {
-                Some((by, state)) => Why::Blocked { by: by.to_owned(), state },
-                None => {
+            (_, _, due_ms) => match (self.blocked_by, self.limit) {
+                (Some((by, state)), _) => Why::Blocked { by: by.to_owned(), state },
+                (None, Some(limit)) => Why::Limited {
+                    ms: due_ms.map(|ms| -ms),
+                    limit: Box::new(limit.clone()),
+                    in_its_place: self.in_its_place.to_vec(),
+                },
+                (None, None) => {
                     Why::Waiting { ms: due_ms.map(|ms| -ms), queue: self.stats.map(|stats| (stats.due, stats.claimed)) }
                 }
             },
@@ -144,6 +162,7 @@ impl Why {
             Self::Paused { .. } => "paused",
             Self::Finished { .. } => "finished",
             Self::Blocked { .. } => "blocked",
+            Self::Limited { .. } => "limited",
             Self::Waiting { .. } => "waiting",
         }
     }
@@ -185,6 +204,14 @@ impl fmt::Display for Why {
                 let state = state.map_or_else(String::new, |state| format!(", which is {state}"));
                 write!(f, "its group is blocked by {by}{state}")
             }
+            Self::Limited { ms, limit, in_its_place } => {
+                write!(f, "due{}, and {limit}", since(ms))?;
+                let more = usize::try_from(limit.in_work).is_ok_and(|count| count > in_its_place.len());
+                match &in_its_place[..] {
+                    [] => Ok(()),
+                    keys => write!(f, " ({}{})", keys.join(", "), if more { ", ..." } else { "" }),
+                }
+            }
             Self::Waiting { ms, queue: None } => write!(f, "due{}, and not taken yet", since(ms)),
             Self::Waiting { ms, queue: Some((_, 0)) } => {
                 write!(f, "due{}, and no worker holds an item: does one run?", since(ms))
@@ -210,6 +237,8 @@ mod tests {
         blocked_by: None,
         refused: None,
         pause: None,
+        limit: None,
+        in_its_place: &[],
         stats: None,
     };
 
@@ -219,6 +248,9 @@ mod tests {
         let busy = QueueStats { due: 3, claimed: 2, ..QueueStats::default() };
         let texts = r#"{"who": "ann", "login": "app", "reason": "the bank is down"}"#;
         let pause = Pause::of_look("", 1_795_000_000_000_000, None, texts);
+        let [by, key] = ["CustomerId", "42"].map(|text| Some(text.to_owned()));
+        let keys = ["k1", "k2"].map(str::to_owned);
+        let full = Limit { by, key, at_once: Some(10), in_work: 10, ..Limit::default() };
         let processing = Standing { state: ItemState::Processing, attempt: 1, owner: Some("w1"), ..DUE };
         for (standing, word, text) in [
             (DUE, "waiting", "due for 5.0 s, and not taken yet"),
@@ -293,6 +325,17 @@ mod tests {
                 "blocked",
                 "its group is blocked by k, which is Paused",
             ),
+            (
+                Standing { limit: Some(&full), stats: Some(&busy), ..DUE },
+                "limited",
+                "due for 5.0 s, and waits: 10 of 10 of CustomerId 42 are in work",
+            ),
+            (
+                Standing { limit: Some(&full), in_its_place: &keys, ..DUE },
+                "limited",
+                "due for 5.0 s, and waits: 10 of 10 of CustomerId 42 are in work (k1, k2, ...)",
+            ),
+            (Standing { limit: Some(&full), due_ms: Some(43_000), ..DUE }, "due_later", "due in 43.0 s"),
             // An item that is not due waits for its time first, whatever its group.
             (Standing { blocked_by: Some(("k", None)), due_ms: Some(1), ..DUE }, "due_later", "due in 1 ms"),
         ] {

@@ -39,6 +39,7 @@ pub(crate) enum CallKind {
     Minutes,
     Schedules,
     Pauses,
+    Limits,
     /// A look for a procedure that handles items.
     Procedure,
     /// A claim, its handling by a procedure, and the settle.
@@ -47,7 +48,7 @@ pub(crate) enum CallKind {
 
 impl CallKind {
     /// All kinds, each at its number, with its name in figures.
-    pub(super) const ALL: [(Self, &'static str); 25] = [
+    pub(super) const ALL: [(Self, &'static str); 26] = [
         (Self::Claim, "claim"),
         (Self::Poll, "poll"),
         (Self::Settle, "settle"),
@@ -71,6 +72,7 @@ impl CallKind {
         (Self::Minutes, "minutes"),
         (Self::Schedules, "schedules"),
         (Self::Pauses, "pauses"),
+        (Self::Limits, "limits"),
         (Self::Procedure, "procedure"),
         (Self::Work, "work"),
     ];

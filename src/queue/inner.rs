@@ -123,7 +123,7 @@ impl QueueInner {
             retry,
             process,
             renewer: Arc::default(),
-            pacing: Pacing::new(config),
+            pacing: Pacing::new(config, &spec),
             presence: Presence::new(),
             opened: Instant::now(),
             terms: CallTerms::new(config, schema, spec, dialect, run_at)?,

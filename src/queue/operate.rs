@@ -13,8 +13,8 @@ use crate::ident::QueueName;
 #[cfg(doc)]
 use crate::item::Answer;
 use crate::item::{
-    Edit, Filter, Item, ItemRef, Minute, OperatorAction, OperatorVerb, Outcome, Pause, PauseEnd, RegisteredWorker,
-    Schedule, ScheduleChange, Watched,
+    Edit, Filter, Item, ItemRef, Limit, LimitChange, Minute, OperatorAction, OperatorVerb, Outcome, Pause, PauseEnd,
+    RegisteredWorker, Schedule, ScheduleChange, Watched,
 };
 use crate::metrics::CallKind;
 use std::sync::Arc;
@@ -119,6 +119,25 @@ impl Queue {
     /// read the view `QueuePaused_V`, as each role of a queue may.
     pub fn pauses(&self) -> Result<Vec<Pause>> {
         self.0.pauses()
+    }
+
+    /// The limits as they stand: each with what holds for all of its keys, and then the keys that are in work or were changed, at most
+    /// 1,000, most in work first. None where the description has no `limit`.
+    pub fn limits(&self) -> Result<Vec<Limit>> {
+        self.0.limits()
+    }
+
+    /// Changes a limit, for all keys or for one, from the next claim on. What is in work goes on: less takes effect as items end. What
+    /// the change does not name is as the description says, and one that names no number takes earlier changes back. It is kept in the
+    /// database; an install leaves it while the description has a limit by the column. Returns the limit as it
+    /// stands.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PermissionDenied`] when the login may not redrive items; [`ErrorKind::InvalidArgument`] for a limit that the queue
+    /// does not have, a key that its column does not take, a number out of range; [`ErrorKind::Unsupported`] when the description has
+    /// no `limit`.
+    pub fn set_limit(&self, change: &LimitChange<'_>) -> Result<Limit> {
+        self.0.set_limit(change)
     }
 
     /// The queue's values in the table AppSettings, or in the description where the table has none. Procedures read them at each

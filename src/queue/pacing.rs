@@ -1,6 +1,7 @@
 //! Settings of the workers on a queue.
 
 use crate::config::Config;
+use crate::description::QueueSpec;
 use std::time::Duration;
 
 /// How a worker on this queue claims ahead.
@@ -8,7 +9,7 @@ use std::time::Duration;
 pub(crate) struct Pacing {
     /// How many threads call the database.
     pub(crate) fetchers: u32,
-    /// The most items that wait for a handler.
+    /// The most items that wait for a handler; none with limits, where each would take room from those that others could begin.
     pub(crate) ahead: usize,
     /// The most bytes of them.
     pub(crate) ahead_bytes: usize,
@@ -17,10 +18,11 @@ pub(crate) struct Pacing {
 }
 
 impl Pacing {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config, spec: &QueueSpec) -> Self {
+        let ahead = config.number("worker.ahead") as usize;
         Self {
             fetchers: config.number("worker.fetchers"),
-            ahead: config.number("worker.ahead") as usize,
+            ahead: if spec.limits.is_empty() { ahead } else { 0 },
             ahead_bytes: config.number("worker.ahead_bytes") as usize,
             hold: config.duration("worker.hold_ms"),
         }

@@ -34,10 +34,13 @@ fn wake_for(queue: &QueueInner, settlements: &[Settlement<'_>], outcomes: &[Outc
     let due_again = settlements.iter().zip(outcomes).filter(|(_, outcome)| {
         outcome.answer == Answer::Ok && matches!(outcome.state, Some(ItemState::Pending | ItemState::Error))
     });
-    match due_again.map(|(settlement, _)| settlement.delay_ms.unwrap_or(0)).min() {
-        Some(soonest) => polls.due_in(soonest),
-        // A finished item lets the next one of its group go.
-        None if queue.terms.spec.takes_turns() => polls.wake(),
-        None => {}
+    let soonest = due_again.map(|(settlement, _)| settlement.delay_ms.unwrap_or(0)).min();
+    if let Some(soonest) = soonest {
+        polls.due_in(soonest);
+    }
+    // An item that is finished lets the next one of its group go, and one that is not in work any more gives its room back.
+    let spec = &queue.terms.spec;
+    if !spec.limits.is_empty() || (spec.takes_turns() && soonest.is_none()) {
+        polls.wake();
     }
 }

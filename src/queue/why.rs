@@ -5,8 +5,9 @@ use super::{find, trend};
 use crate::calls::{clock, head_of_group};
 use crate::description::Storage;
 use crate::error::{ErrorKind, Result};
-use crate::item::{Filter, Item, Standing, Value, Why, far_utc_ms, utc_ms};
+use crate::item::{Filter, Item, ItemState, Limit, Standing, Value, Why, far_utc_ms, utc_ms};
 use crate::metrics::CallKind;
+use serde_json::json;
 
 /// The columns of the worker view that describe an item's state: when it is due, its holder, the lease's end, the last
 /// change, and its type; in an own table and a described one, on SQL Server and on PostgreSQL.
@@ -24,6 +25,9 @@ const ADOPTED: [[&str; 2]; 5] = [
     ["ItemToken", "item_token"],
     ["ItemType", "item_type"],
 ];
+
+/// The keys that are shown of items in work.
+const SHOWN: u32 = 3;
 
 /// The most waiting items that are counted: beyond that the count only says "many".
 const LOOK: u32 = 10_000;
@@ -46,6 +50,8 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
         blocked_by: None,
         refused: None,
         pause: None,
+        limit: None,
+        in_its_place: &[],
         stats: None,
     };
     // The rest costs the server more, and matters only for an item that is due or orphaned.
@@ -73,8 +79,31 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
         standing.blocked_by = Some((by, *state));
         return Ok(Some(standing.why()));
     }
+    let limit = queue.holds(&item)?;
+    standing.limit = limit.as_ref();
+    let in_its_place = limit.as_ref().map_or(Ok(Vec::new()), |limit| in_work(queue, limit, &item))?;
+    standing.in_its_place = &in_its_place;
     standing.stats = watched.as_ref().map(|watched| &watched.stats);
     Ok(Some(standing.why()))
+}
+
+/// The keys of some items that take the room of a limit which is full, by a look of bounded cost.
+fn in_work(queue: &QueueInner, limit: &Limit, item: &Item<'_>) -> Result<Vec<String>> {
+    if limit.is_paused() || limit.at_once.is_none_or(|most| limit.in_work < most) {
+        return Ok(Vec::new());
+    }
+    let value = limit.by.as_ref().and_then(|by| item.value_of(by).zip(Some(by)));
+    let value = value.map(|(value, by)| match value {
+        Value::Integer(number) => (by.clone(), json!(number).to_string()),
+        Value::Boolean(value) => (by.clone(), json!(value).to_string()),
+        Value::Text(text) => (by.clone(), json!(text).to_string()),
+        _ => (by.clone(), String::new()),
+    });
+    let filter = Filter { columns: value.into_iter().collect(), ..Filter::of_states([ItemState::Processing]) };
+    match find::look(queue, &filter, None, SHOWN, LOOK) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Vec::new()),
+        found => found.map(|(found, _)| found.iter().map(|item| item.key().to_owned()).collect()),
+    }
 }
 
 /// Whether two keys are equal: the server may write a time with more or fewer digits.

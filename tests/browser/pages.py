@@ -146,6 +146,7 @@ def every_page(browser: Browser) -> None:
         "failed": ("/failed", "# no such mailbox"),
         "workers": ("/workers", "Workers that are there"),
         "schedules": ("/schedules", "nightly"),
+        "limits": ("/queue/Mail/limits", "no limits"),
         "pauses": ("/queue/Mail/pauses", "not paused"),
         "operations": ("/operations", "resume"),
         "operation": (f"/queue/Mail/operation?number={browser.server.operation()}", "it took"),

@@ -27,7 +27,7 @@ fn asked(queue: &dyn Api, what: &str, arguments: &Value) -> Value {
 fn answers_have_the_members_of_the_page(given: &Given) {
     let queue = given.described(
         r#""types": ["A", "B"], "steps": ["one", "two"], "attempts": {"history": true}, "schedule": [],
-        "columns": [{"name": "Payload", "type": "text(100)"}]"#,
+        "limit": [{"at_once": 1000, "rate": "1000/1s"}], "columns": [{"name": "Payload", "type": "text(100)"}]"#,
     );
     let of_b = NewItem { kind: Some("B".to_owned()), ..item("held") };
     queue.enqueue(&[item("fails"), of_b, item("waits"), item("paused"), item("ends")], None).unwrap();
@@ -45,6 +45,8 @@ fn answers_have_the_members_of_the_page(given: &Given) {
     for (what, arguments) in [
         ("pause_queue", json!({"type": "A", "for_ms": 3_600_000, "reason": "a test"})),
         ("pauses", json!({})),
+        ("set_limit", json!({"at_once": 900, "rate": "900/1s", "burst": 90, "reason": "a test"})),
+        ("limits", json!({})),
         ("stats", json!({"types": true, "trend_ms": 1, "longer_ms": 0})),
         ("stats", json!({})),
         ("trend", json!({"apart_ms": 1})),
@@ -255,6 +257,9 @@ fn unknown_questions_and_arguments_are_refused(given: &Given) {
         ("edit", "{\"set\": {}}", &["\"key\" is missing"]),
         ("edit", "{\"key\": \"2026-11-21T08:30:00\"}", &["needs a value to set or a due time"]),
         ("set", "{\"name\": \"leaseMs\", \"value\": 1}", &["leaseMs"]),
+        ("set_limit", "{}", &["give \"at_once\", \"rate\", or both"]),
+        ("set_limit", "{\"at_once\": 1, \"reset\": true}", &["or \"reset\": true"]),
+        ("set_limit", "{\"rate\": \"5\"}", &["is no rate; it must be starts/period"]),
     ] {
         let problem = queue.ask(what, arguments).expect_err(what);
         assert_eq!(problem.kind, "InvalidArgument", "{what} {arguments}: {problem:?}");

@@ -9,7 +9,7 @@ mod sizes;
 
 use crate::tree::root;
 pub use calls::{calls_of, calls_of_schema};
-use queues::{ADOPTED, DELIVERY, NOTICE, NOTIFICATION, SHARED, SYNC};
+use queues::{ADOPTED, CALL, DELIVERY, NOTICE, NOTIFICATION, SHARED, SYNC};
 use readpast::{
     Dialect,
     description::{EXAMPLES, QueueSpec, Storage},
@@ -69,7 +69,7 @@ impl Rendered {
         }
         let calls = calls_of_schema(dialect, &schema).into_iter();
         files.extend(calls.map(|(call, text)| (format!("call_{call}"), vec![text])));
-        for spec in [NOTIFICATION, SHARED, r#"{"queue": "PasswordReset"}"#, DELIVERY, NOTICE, SYNC] {
+        for spec in [NOTIFICATION, SHARED, CALL, DELIVERY, NOTICE, SYNC] {
             let spec = QueueSpec::from_json(spec).unwrap();
             let queue = spec.queue.as_str();
             let made = render::queue(dialect, &schema, &spec).unwrap();

@@ -15,7 +15,7 @@ use readpast::item::{utc_ms, utc_text};
 use serde_json::{Value, json};
 use std::time::SystemTime;
 
-const FILES: [(&str, &str); 18] = [
+const FILES: [(&str, &str); 19] = [
     ("base.html", include_str!("page/base.html")),
     ("parts.html", include_str!("page/parts.html")),
     ("overview.html", include_str!("page/overview.html")),
@@ -28,6 +28,7 @@ const FILES: [(&str, &str); 18] = [
     ("edit.html", include_str!("page/edit.html")),
     ("failed.html", include_str!("page/failed.html")),
     ("workers.html", include_str!("page/workers.html")),
+    ("limits.html", include_str!("page/limits.html")),
     ("pauses.html", include_str!("page/pauses.html")),
     ("schedules.html", include_str!("page/schedules.html")),
     ("operations.html", include_str!("page/operations.html")),

@@ -36,6 +36,7 @@ pub fn one(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     data["day"] = json!(day);
     data["history"] = json!(course);
     let page = Page::of_queue("queue.html", "Queues", &sampler.queue, sampler.queue.name(), data)
+        .with("limited", json!(!sampler.queue.spec().limits.is_empty()))
         .with("charts", json!(charts(app, &history.samples)))
         .with("day_charts", json!(day::charts(&points)));
     app.pages.answer(app, request, 200, page)

@@ -3,7 +3,7 @@
 use super::answer::{Answer, JSON};
 use super::request::Request;
 use super::{
-    App, act, doctor, edit, failed, item, items, metrics, moving, operations, overview, pages, pauses, queue,
+    App, act, doctor, edit, failed, item, items, limits, metrics, moving, operations, overview, pages, pauses, queue,
     schedules, workers,
 };
 use crate::sampler::Sampler;
@@ -29,6 +29,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
             ["doctor"] => doctor::run(app, request),
             ["queue", name, "act"] => with(name, act::run),
             ["queue", name, "edit"] => with(name, edit::run),
+            ["queue", name, "limits"] => with(name, limits::act),
             ["queue", name, "move"] => with(name, moving::run),
             ["queue", name, "operation"] => with(name, operations::cancel),
             ["queue", name, "pauses"] => with(name, pauses::act),
@@ -50,6 +51,7 @@ pub fn route(app: &App, request: &Request) -> Answer {
         ["queue", name, "item"] => with(name, item::page),
         ["queue", name, "act"] => with(name, act::preview),
         ["queue", name, "edit"] => with(name, edit::form),
+        ["queue", name, "limits"] => with(name, limits::page),
         ["queue", name, "operation"] => with(name, operations::one),
         ["queue", name, "pauses"] => with(name, pauses::page),
         ["metrics"] => metrics::prometheus(app),

@@ -40,6 +40,7 @@ fn each_page_is_there_as_json() {
         ("/doctor", "findings"),
         ("/queue/Mail", "figures"),
         ("/queue/Mail/items", "items"),
+        ("/queue/Mail/limits", "limits"),
         ("/queue/Mail/pauses", "pauses"),
         (item.as_str(), "life"),
         (act, "total"),

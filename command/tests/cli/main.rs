@@ -16,6 +16,7 @@ mod exporting;
 mod help;
 mod http;
 mod installing;
+mod limiting;
 mod numbers;
 mod operating;
 mod outcomes;

@@ -89,6 +89,7 @@ fn pages_show_what_is_there() {
         "/failed",
         "/workers",
         "/schedules",
+        "/queue/Mail/limits",
         "/queue/Mail/pauses",
         "/doctor",
         "/nowhere",

@@ -1,9 +1,10 @@
 //! Limits: what they count, and the options with which claims cannot hold them.
 
 use super::{Checked, DescriptionPath, same_name};
-use crate::description::limit::{COUNT, MOST_CHARS, MOST_LIMITS, Rate};
+use crate::description::limit::{MOST_CHARS, MOST_LIMITS};
 use crate::description::{ColumnKind, LimitSpec, QueueSpec};
 use crate::ident::Identifier;
+use crate::item::{LIMIT_COUNT, Rate};
 
 pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     if spec.limits.is_empty() {
@@ -72,8 +73,8 @@ fn numbers(place: &DescriptionPath, limit: &LimitSpec) -> Checked {
     place.need(limits, || "limits nothing: give at_once, rate, or both".to_owned())?;
     for (key, number) in [("at_once", limit.at_once), ("burst", limit.burst)] {
         let Some(number) = number else { continue };
-        place.key(key).need(COUNT.contains(&number), || {
-            format!("must be a whole number from {} to {}, not {number}", COUNT.start(), COUNT.end())
+        place.key(key).need(LIMIT_COUNT.contains(&number), || {
+            format!("must be a whole number from {} to {}, not {number}", LIMIT_COUNT.start(), LIMIT_COUNT.end())
         })?;
     }
     let is_possible = limit.rate.is_none_or(Rate::is_possible);

@@ -3,9 +3,9 @@
 use super::at::At;
 use super::keys::Kind::{OptionalName, Own};
 use super::keys::{self, Key, key, or};
-use crate::description::limit::{COUNT, Rate};
 use crate::description::{LimitSpec, QueueSpec};
 use crate::error::Result;
+use crate::item::{LIMIT_COUNT, Rate};
 use serde_json::{Value, json};
 
 pub(super) static LIMIT: [Key<LimitSpec>; 4] = [
@@ -78,7 +78,7 @@ pub(super) fn written(spec: &QueueSpec) -> Option<Value> {
 }
 
 fn count(at: &At<'_>) -> Result<u32> {
-    at.integer(*COUNT.start() as i32..=*COUNT.end() as i32).map(|count| count as u32)
+    at.integer(*LIMIT_COUNT.start() as i32..=*LIMIT_COUNT.end() as i32).map(|count| count as u32)
 }
 
 fn rate(at: &At<'_>) -> Result<Rate> {

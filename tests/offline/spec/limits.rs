@@ -113,13 +113,13 @@ fn limits() -> impl Strategy<Value = Vec<LimitSpec>> {
     let numbers = numbers.prop_filter("a limit", |(at_once, rate)| at_once.is_some() || rate.is_some());
     let keys = sample::subsequence(vec![None, Some(0), Some(1), Some(2), Some(3), Some(4)], 1..=4);
     (keys.prop_shuffle(), prop::collection::vec(numbers, 4)).prop_map(|(keys, numbers)| {
-        let limit = |(key, (at_once, rate)): (Option<usize>, (_, Option<(Rate, Option<u32>)>))| LimitSpec {
+        let limits = keys.into_iter().zip(numbers).map(|(key, (at_once, rate)): (Option<usize>, _)| LimitSpec {
             by: key.map(|key| name(KEYS[key].0)),
             at_once,
             rate: rate.map(|(rate, _)| rate),
             burst: rate.and_then(|(_, burst)| burst),
-        };
-        keys.into_iter().zip(numbers).map(limit).collect()
+        });
+        limits.collect()
     })
 }
 

@@ -32,11 +32,13 @@ pub fn calls_of(dialect: Dialect, schema: &Identifier, spec: &QueueSpec) -> Vec<
         ("setting", calls.setting),
         ("set_setting", calls.set_setting),
     ];
-    let schedules = calls.schedules;
+    let (schedules, limits) = (calls.schedules, calls.limits);
     let some = [
         ("schedules", schedules.as_ref().map(|calls| calls.list.clone())),
         ("fire", schedules.as_ref().map(|calls| calls.fire.clone())),
         ("schedule", schedules.as_ref().map(|calls| calls.set.clone())),
+        ("limits", limits.as_ref().map(|calls| calls.list.clone())),
+        ("limit", limits.as_ref().map(|calls| calls.set.clone())),
         ("blocked", calls.blocked),
         ("attempts", calls.attempts),
         ("retain", calls.retain),

@@ -33,6 +33,13 @@ pub const NOTICE: &str = r#"{"queue": "Notice", "types": ["ResetPassword", "Welc
 /// No columns of its own, and no order.
 pub const SYNC: &str =
     r#"{"queue": "SyncQueue", "types": ["Orders"], "columns": [], "order": {"direction": "unordered"}}"#;
+
+/// Limits of each kind of key.
+pub const CALL: &str = r#"{"queue": "Call", "columns": [
+    {"name": "Customer", "type": "bigint"}, {"name": "Host", "type": "text(253)"}, {"name": "Job", "type": "guid"}],
+    "limit": [{"by": "Customer", "at_once": 10}, {"by": "Host", "rate": "60/1m", "burst": 10}, {"at_once": 200},
+        {"by": "Job", "at_once": 1, "rate": "5/1s"}]}"#;
+
 /// Roles, and workers that see only their own types.
 pub const SHARED: &str = r#"{"queue": "Shared", "types": ["Email", "Sms"], "roles": {
     "producer": "shared producer", "worker": "shared worker", "operator": "shared operator", "own_types_only": true}}"#;

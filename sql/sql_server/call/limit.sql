@@ -1,0 +1,1 @@
+{CALL {{ object("Limit_" ~ queue ~ "_trx") }} (?, ?, ?, ?, ?, ?, ?, ?)}

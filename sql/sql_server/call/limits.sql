@@ -1,0 +1,1 @@
+{CALL {{ object("Limits_" ~ queue) }}}
