@@ -43,8 +43,8 @@ BEGIN
 
 {% if not beside %}
 {%- include "part/claim_found.sql" %};
-{%- if limits %}
-{%- include "part/limit_spend.sql" %}
+{%- if limits | selectattr("rate") | list %}
+    PERFORM {{ object("spend_" ~ queue) }}(worker_, now_);
 {%- endif %}
 {%- else %}
 {%- include "part/claim_beside.sql" %}

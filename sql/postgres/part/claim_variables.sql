@@ -12,7 +12,7 @@
     kind_steps_ text[];
 {%- endif %}
 {%- if limits %}
-{%- include "part/limit_variables.sql" %}
+    room_ record;
 {%- endif %}
 {%- if beside %}
 {%- include "part/key_variables.sql" %}

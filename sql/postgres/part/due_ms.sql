@@ -9,7 +9,7 @@
             )
             UNION ALL
 {%- if limits and of_claim %}
-            SELECT limited_until_
+            SELECT room_.until
             UNION ALL
 {%- endif %}
 {%- for search in kind_searches if role.due %}

@@ -5,7 +5,7 @@
                     AND {{ due_is }}
 {%- endif %}
 {%- for l in limits if sought and l.by and l.nth != sought.nth %}
-                    AND NOT {{ m.limit_key(l) }} = ANY(blocked_{{ l.nth }}_)
+                    AND NOT {{ m.limit_key(l) }} = ANY(room_.blocked_{{ l.nth }})
 {%- endfor %}
 {%- if own_types_only and not search.type %}
                     AND {{ m.type_seen("q." ~ role.kind ~ "::text") }}

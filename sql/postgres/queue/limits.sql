@@ -74,34 +74,55 @@ $$;
 REVOKE ALL ON FUNCTION {{ function }}(text, timestamptz) FROM public;
 {% endfilter %}
 {%- endfor %}
-{%- if sought %}
+{%- set filters = limits | selectattr("by") | rejectattr("nth", "eq", sought.nth) | list if sought else [] %}
 {%- set function = object("room_" ~ queue) -%}
 {% filter made("FUNCTION", "room_" ~ queue) %}
 /*
-The values of {{ sought.name }} of which something is due, each with the number of items of it that may begin now: from the one behind the
-last that had its turn, once around, until max_ (at most a hundred) have room. '' stands for items without one, which are not limited by it.
-Each costs a few seeks, however much waits. After a thousand without room it leaves off, with a time at which to go on. Called by claims,
-in their turn.
+How much a claim of max_ items may begin: most of all.{% if sought %} keys are values of {{ sought.name }} of which something is due and rooms how much of
+each may begin: from the one behind the last that had its turn, once around, until most (at most a hundred) have room; '' stands for items
+without one, which are not limited by it. Each costs a few seeks, however much waits. After a thousand without room it leaves off, with a
+time at which to go on.{% endif %}{% if filters %} Keys of other limits that have no room are in blocked_<n>.{% endif %} until is when a rate lets the next one begin. Called by claims, in
+their turn.
 Table access order: queue_turn, {{ table_name }}, queue_limit.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(max_ integer, now_ timestamptz)
-RETURNS TABLE (key text, room integer, free_at timestamptz)
-LANGUAGE plpgsql STABLE SECURITY INVOKER
+RETURNS TABLE (most integer, until timestamptz{{ ", keys text[], rooms integer[]" if sought }}{% for l in filters %}, blocked_{{ l.nth }} text[]{% endfor %})
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 #variable_conflict use_column
 DECLARE
+{%- if sought %}
     from_ text;
     at_ text;
-    wanted_ integer := LEAST(max_, 100);
+    last_ text;
+    room_ integer;
+{%- endif %}
+{%- if sought or filters %}
+    free_at_ timestamptz;
+{%- endif %}
+{%- if sought %}
     looks_ integer := 1000;
+    keys_ text[] := '{}';
+    rooms_ integer[] := '{}';
+{%- endif %}
+    most_ integer := max_;
+    until_ timestamptz;
 BEGIN
+{%- for l in limits if not l.by %}
+    SELECT LEAST(max_, l.room), l.free_at
+    INTO most_, until_
+    FROM {{ object("limit_" ~ queue ~ "_" ~ l.nth) }}('', now_) AS l;
+{%- endfor %}
+{%- if sought %}
     from_ := COALESCE((SELECT t.position FROM {{ object("queue_turn") }} AS t WHERE t.queue = '{{ queue }}'), '');
     at_ := from_;
+    <<around>>
     FOR round_ IN 1..2 LOOP
         IF round_ = 2 THEN
             at_ := NULL;
         END IF;
         LOOP
+            EXIT around WHEN CARDINALITY(keys_) >= LEAST(most_, 100) OR looks_ = 0;
             IF at_ IS NULL THEN
                 at_ := '';
             ELSE
@@ -125,29 +146,87 @@ BEGIN
             ORDER BY {{ m.by_due() }}
             LIMIT 1;
             CONTINUE WHEN NOT FOUND;
-            key := at_;
-            room := max_;
-            free_at := NULL;
-            IF at_ <> '' THEN
-                SELECT LEAST(l.room, max_), l.free_at
-                INTO room, free_at
-                FROM {{ object("limit_" ~ queue ~ "_" ~ sought.nth) }}(at_, now_) AS l;
-            END IF;
+            last_ := at_;
             looks_ := looks_ - 1;
-            IF looks_ = 0 THEN
-                free_at := now_ + interval '100 milliseconds';
+            room_ := most_;
+            IF at_ <> '' THEN
+                SELECT LEAST(l.room, most_), l.free_at
+                INTO room_, free_at_
+                FROM {{ object("limit_" ~ queue ~ "_" ~ sought.nth) }}(at_, now_) AS l;
+                until_ := LEAST(until_, free_at_);
             END IF;
-            RETURN NEXT;
-            wanted_ := wanted_ - (room > 0)::integer;
-            IF wanted_ = 0 OR looks_ = 0 THEN RETURN;
+            IF room_ > 0 THEN
+                keys_ := keys_ || at_;
+                rooms_ := rooms_ || room_;
             END IF;
         END LOOP;
-    END LOOP;
+    END LOOP around;
+    IF looks_ = 0 THEN
+        until_ := now_ + interval '100 milliseconds';
+    END IF;
+    UPDATE {{ object("queue_turn") }} AS t
+    SET position = last_
+    WHERE t.queue = '{{ queue }}' AND last_ IS DISTINCT FROM t.position AND last_ IS NOT NULL;
+    keys := keys_;
+    rooms := rooms_;
+{%- endif %}
+{%- for l in filters %}
+    SELECT COALESCE(ARRAY_AGG(k.key), '{}'), MIN(r.free_at)
+    INTO blocked_{{ l.nth }}, free_at_
+    FROM (
+        SELECT {{ m.limit_key(l) }} AS key
+        FROM {{ table }} AS q
+        WHERE {{ m.stands(processing) }}
+        UNION
+        SELECT x.key
+        FROM {{ object("queue_limit") }} AS x
+        WHERE x.queue = '{{ queue }}' AND x.by = {{ text(l.name) }}
+    ) AS k
+    CROSS JOIN LATERAL {{ object("limit_" ~ queue ~ "_" ~ l.nth) }}(k.key, now_) AS r
+    WHERE k.key <> '' AND r.room < 1;
+    until_ := LEAST(until_, free_at_);
+{%- endfor %}
+    most := most_;
+    until := until_;
+    RETURN NEXT;
 END;
 $$;
 {% endfilter %}
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ function }}(integer, timestamptz) FROM public;
+{% endfilter %}
+{%- if limits | selectattr("rate") | list %}
+{%- set function = object("spend_" ~ queue) -%}
+{% filter made("FUNCTION", "spend_" ~ queue) %}
+/*
+The starts of the claim at now_ by worker_ count against the rates. Called by claims, in their turn.
+Table access order: {{ table_name }}, queue_limit.
+*/
+CREATE OR REPLACE FUNCTION {{ function }}(worker_ text, now_ timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+BEGIN
+{%- for l in limits if l.rate %}
+    INSERT INTO {{ object("queue_limit") }} AS x (queue, by, key, has_rate, tokens, tokens_at, full_at)
+    SELECT '{{ queue }}', {{ text(l.name or "") }}, t.key, TRUE, r.tokens - t.items, now_,
+        now_ + (r.burst - r.tokens + t.items) * r.rate_ms / r.rate * interval '1 millisecond'
+    FROM (
+        SELECT {{ m.limit_key(l) if l.by else "''" }} AS key, COUNT(*) AS items
+        FROM {{ table }} AS q
+        WHERE {{ m.stands(processing) }} AND q.{{ role.started }} BETWEEN now_ AND now_ AND q.{{ role.owner }} = worker_
+        GROUP BY 1
+    ) AS t
+    CROSS JOIN LATERAL {{ object("limit_" ~ queue ~ "_" ~ l.nth) }}(t.key, now_) AS r
+{%- if l.by %}
+    WHERE t.key <> ''
+{%- endif %}
+    ON CONFLICT (queue, by, key) DO UPDATE SET tokens = excluded.tokens, tokens_at = excluded.tokens_at, full_at = excluded.full_at;
+{%- endfor %}
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ function }}(text, timestamptz) FROM public;
 {% endfilter %}
 {%- endif %}
 {%- set procedure = "limits_" ~ queue -%}

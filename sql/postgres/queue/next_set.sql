@@ -173,8 +173,9 @@ BEGIN
 {%- endif %}
 {%- endfor %}
     IF FOUND THEN
-{%- if limits %}
-{%- filter indent(4) %}{% include "part/limit_spend.sql" %}{% endfilter %}
+
+{%- if limits | selectattr("rate") | list %}
+        PERFORM {{ object("spend_" ~ queue) }}(worker_, now_);
         RETURN;
 {%- else %} RETURN;
 {%- endif %}

@@ -136,7 +136,9 @@
                 AND {{ item.waits(t) }}
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Written = @@ROWCOUNT;
-{%- if limits %}{% include "part/limit_spend.sql" %}{% endif %}
+{%- if limits | selectattr("rate") | list %}
+            EXECUTE {{ object(queue ~ "_Spend") }} @Worker = @Worker, @Now = @_Now;
+{%- endif %}
 
             IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] >= @_MaxAttempts)
             BEGIN

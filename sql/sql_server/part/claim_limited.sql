@@ -1,34 +1,23 @@
 {%- import "macro/limit.sql" as limit -%}
 {#- Takes due items of the keys that have room: each key gets its share, and then what is left of its room. -#}
 {%- import "macro/take_due.sql" as take -%}
-{%- set frees = ["IS NULL"] + (["= N''"] if sought.is_text else []) %}
         SET @_Share = CASE WHEN @_Open = 0 THEN 0 ELSE (@_Room + @_Open - 1) / @_Open END;
         SET @_Turn = 1;
         WHILE @_Locked < @_Room AND @_Turn <= 2 * @_Open
         BEGIN
             SELECT
                 @_At = k.[Key],
-                @_Free = k.[Free],
                 @_Take = CASE WHEN @_Turn > @_Open THEN k.[Room] - @_Share WHEN k.[Room] < @_Share THEN k.[Room] ELSE @_Share END
             FROM @_Keys AS k
             WHERE k.[Turn] = CASE WHEN @_Turn > @_Open THEN @_Turn - @_Open ELSE @_Turn END;
             IF @_Take > @_Room - @_Locked
                 SET @_Take = @_Room - @_Locked;
             SET @_Turn = @_Turn + 1;
-            SET @_Took = 0;
-            IF @_Take > 0 AND @_Free = 0
+            IF @_Take > 0
             BEGIN
-{{- take.due("past", of_key="q." ~ sought.quoted ~ " = @_At") | indent(8, true) }}
-                SET @_Took = @@ROWCOUNT;
+{{- take.due("past", of_key="EXISTS (SELECT q." ~ sought.quoted ~ " INTERSECT SELECT @_At) /* NULL is a key here, and sought as one */") | indent(8, true) }}
+                SET @_Locked = @_Locked + @@ROWCOUNT;
             END;
-{%- for free in frees %}
-            IF @_Take > 0 AND @_Free = {{ loop.index }}
-            BEGIN
-{{- take.due("past", of_key="q." ~ sought.quoted ~ " " ~ free) | indent(8, true) }}
-                SET @_Took = @@ROWCOUNT;
-            END;
-{%- endfor %}
-            SET @_Locked = @_Locked + @_Took;
         END;
 {%- for l in limits if l.by and l.nth != sought.nth %}
 

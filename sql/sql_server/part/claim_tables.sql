@@ -16,21 +16,18 @@
     /* The room of the keys that are in work, or have limits of their own. */
     DECLARE @_Held{{ l.nth }} TABLE ([Key] {{ l.type }} NOT NULL PRIMARY KEY, [Room] int NOT NULL, [FreeAt] datetime2(7) NULL);
 {%- endfor %}
-{%- if limits | selectattr("rate") | list %}
-    DECLARE @_Spent TABLE ([Key] nvarchar(300) NOT NULL PRIMARY KEY, [Tokens] float NOT NULL, [FullAt] datetime2(7) NOT NULL);
-{%- endif %}
 {%- endif %}
 {%- if sought %}
     DECLARE @_From {{ sought.type }}, @_At {{ sought.type }}, @_Next {{ sought.type }};
-    DECLARE @_Last nvarchar(300), @_Round int, @_Looks int, @_Open int, @_Share int, @_Free int, @_KeyRoom int, @_KeyFreeAt datetime2(7);
-    /* The keys with room. Free: items without one, which are not limited. */
-    DECLARE @_Keys TABLE ([Turn] int NOT NULL PRIMARY KEY, [Key] {{ sought.type }} NULL, [Free] int NOT NULL, [Room] int NOT NULL);
+    DECLARE @_Last nvarchar(300), @_Round int, @_Looks int, @_Open int, @_Share int, @_KeyRoom int, @_KeyFreeAt datetime2(7);
+    /* The keys with room. NULL: items without one, which are not limited. */
+    DECLARE @_Keys TABLE ([Turn] int NOT NULL PRIMARY KEY, [Key] {{ sought.type }} NULL, [Room] int NOT NULL);
 {%- endif %}
 {%- if kind_searches or sought %}
-    DECLARE @_Took int;
     DECLARE @_Turn int = 1;
 {%- endif %}
 {%- if kind_searches %}
+    DECLARE @_Took int;
 {%- if asks_types %}
     DECLARE @_KindType nvarchar(60);
 {%- endif %}

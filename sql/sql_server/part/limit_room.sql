@@ -1,6 +1,6 @@
 {%- import "macro/limit.sql" as limit -%}
 {%- import "macro/kind.sql" as kind -%}
-{%- set frees = ["IS NULL"] + (["= N''"] if sought and sought.is_text else []) -%}
+{%- set frees = [{"is": "IS NULL", "value": "NULL"}] + ([{"is": "= N''", "value": "N''"}] if sought and sought.is_text else []) -%}
 {%- macro due_of(condition) %}
             SELECT 1
             FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Limited]))
@@ -61,11 +61,11 @@ item.
             BEGIN
 {%- for free in frees %}
                 /* Items without a key are one, and have room. */
-                IF EXISTS ({{ due_of("q." ~ sought.quoted ~ " " ~ free) | indent(12) }})
+                IF EXISTS ({{ due_of("q." ~ sought.quoted ~ " " ~ free.is) | indent(12) }})
                 BEGIN
                     SET @_Open = @_Open + 1;
                     SET @_Last = N'';
-                    INSERT INTO @_Keys ([Turn], [Free], [Room]) VALUES (@_Open, {{ loop.index }}, @_Room);
+                    INSERT INTO @_Keys ([Turn], [Key], [Room]) VALUES (@_Open, {{ free.value }}, @_Room);
                 END;
 {%- endfor %}
                 SELECT TOP (1) @_Next = q.{{ sought.quoted }}
@@ -94,8 +94,8 @@ item.
                 IF @_KeyRoom > 0
                 BEGIN
                     SET @_Open = @_Open + 1;
-                    INSERT INTO @_Keys ([Turn], [Key], [Free], [Room])
-                    VALUES (@_Open, @_At, 0, CASE WHEN @_KeyRoom < @_Room THEN @_KeyRoom ELSE @_Room END);
+                    INSERT INTO @_Keys ([Turn], [Key], [Room])
+                    VALUES (@_Open, @_At, CASE WHEN @_KeyRoom < @_Room THEN @_KeyRoom ELSE @_Room END);
                 END;
                 IF @_FreeAt IS NULL OR @_KeyFreeAt < @_FreeAt
                     SET @_FreeAt = @_KeyFreeAt;

@@ -95,6 +95,60 @@ CROSS APPLY (
 {{- "\nCROSS APPLY " ~ limit.rate(l) ~ "(l.[Key], @Now) AS r" if l.rate }};
 {% endfilter %}
 {%- endfor %}
+{%- if limits | selectattr("rate") | list %}
+{% filter made("PROCEDURE", queue ~ "_Spend") %}
+/*
+The starts of the claim at @Now by @Worker count against the rates. Called by {{ queue }}_Claim, in its turn. Nobody is granted it.
+Table access order: {{ called.table }}, QueueLimit.
+*/
+{{ create_or_alter }} PROCEDURE {{ object(queue ~ "_Spend") }}
+    @Worker nvarchar(128), @Now datetime2(7)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Spent TABLE ([Key] nvarchar(300) NOT NULL PRIMARY KEY, [Tokens] float NOT NULL, [FullAt] datetime2(7) NOT NULL);
+{%- for l in limits if l.rate %}
+
+    DELETE FROM @_Spent;
+    INSERT INTO @_Spent ([Key], [Tokens], [FullAt])
+    SELECT
+        s.[Key], r.[Tokens] - s.[Items],
+        DATEADD(SECOND, CAST(CASE WHEN f.[Seconds] > 1000000000 THEN 1000000000 ELSE f.[Seconds] END AS int), @Now)
+    FROM (
+        SELECT {{ limit.text(l, "q." ~ l.quoted) if l.by else "N''" }} AS [Key], COUNT(*) AS [Items]
+        FROM {{ table }} AS q WITH (ROWLOCK, INDEX ([IX_{{ queue }}_InFlight]))
+        WHERE
+            q.[Status] = 'Processing' AND q.[StartedAt] = @Now AND q.[LeaseOwner] = @Worker
+{%- if l.by %}
+            AND {{ limit.given(l, "q." ~ l.quoted) }}
+        GROUP BY q.{{ l.quoted }}
+{%- else %}
+        HAVING COUNT(*) > 0
+{%- endif %}
+    ) AS s
+    CROSS APPLY {{ limit.rate(l) }}(s.[Key], @Now) AS r
+    CROSS APPLY (SELECT CEILING((r.[Burst] - r.[Tokens] + s.[Items]) * r.[RateMs] / r.[Rate] / 1000) AS [Seconds]) AS f;
+
+    UPDATE x
+    SET [Tokens] = s.[Tokens], [TokensAt] = @Now, [FullAt] = s.[FullAt]
+    FROM @_Spent AS s
+    INNER JOIN {{ object("QueueLimit") }} AS x WITH (ROWLOCK)
+        ON x.[Queue] = '{{ queue }}' AND x.[By] = {{ text(l.name or "") }} AND x.[Key] = s.[Key];
+{%- if l.by %}
+
+    INSERT INTO {{ object("QueueLimit") }} ([Queue], [By], [Key], [HasRate], [Tokens], [TokensAt], [FullAt])
+    SELECT '{{ queue }}', {{ text(l.name) }}, s.[Key], 1, s.[Tokens], @Now, s.[FullAt]
+    FROM @_Spent AS s
+    WHERE NOT EXISTS (
+        SELECT 1
+        FROM {{ object("QueueLimit") }} AS x WITH (ROWLOCK)
+        WHERE x.[Queue] = '{{ queue }}' AND x.[By] = {{ text(l.name) }} AND x.[Key] = s.[Key]
+    );
+{%- endif %}
+{%- endfor %}
+END;
+{% endfilter %}
+{%- endif %}
 {%- set procedure = "Limits_" ~ queue -%}
 {% filter made("PROCEDURE", procedure) %}
 /*

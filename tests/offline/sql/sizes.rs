@@ -17,7 +17,7 @@ const MOST_LINES: usize = 200;
 const LONGER: [(&str, usize); 8] = [
     ("Find_Q", 273),
     ("Purge_Q_trx", 233),
-    ("Q_Claim", 431),
+    ("Q_Claim", 443),
     ("Q_Recover", 475),
     ("Q_Settle", 420),
     ("Redrive_Q_Set_trx", 240),
@@ -26,7 +26,7 @@ const LONGER: [(&str, usize); 8] = [
 ];
 
 /// The same of PostgreSQL's functions.
-const LONGER_FUNCTIONS: [(&str, usize); 2] = [("modify_Q_set_trx", 551), ("recover_Q_trx", 372)];
+const LONGER_FUNCTIONS: [(&str, usize); 3] = [("modify_Q_set_trx", 551), ("next_Q_set_trx", 213), ("recover_Q_trx", 372)];
 
 /// The simplest queue: one column, and nothing asked for.
 const SIMPLEST: &str = r#"{"queue": "Simplest", "columns": [{"name": "N", "type": "integer"}]}"#;

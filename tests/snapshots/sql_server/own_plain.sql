@@ -84,14 +84,14 @@ DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job
 "Next_Job_trx", "Next_Job_utx", "Purge_Job_trx", "QueueAction", "QueueActionNote",
 "QueueActionStep", "QueueBackoff_fn", "QueueCatalog", "QueueDue", "QueueFilterTake",
 "QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
-"QueueIsRefusal_fn", "QueueJudge_fn", "QueueMinute", "QueueMinuteKeep", "QueueNamed_fn",
-"QueueNoteRefusal", "QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V",
-"QueuePause", "QueuePauseBegin", "QueuePauseEnd", "QueuePaused_V", "QueueRecovery",
-"QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchedule",
-"QueueSchemaVersion", "QueueSpec", "QueueStatus", "QueueTake", "QueueTransition",
-"QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker",
-"QueueWorkersSeen", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
-"Watch_Job", "Worker_Job_V"]';
+"QueueIsRefusal_fn", "QueueJudge_fn", "QueueLimit", "QueueMinute", "QueueMinuteKeep",
+"QueueNamed_fn", "QueueNoteRefusal", "QueueOperation", "QueueOperationKeep", "QueueOperationTake",
+"QueueOwnType_V", "QueuePause", "QueuePauseBegin", "QueuePauseEnd", "QueuePaused_V",
+"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention",
+"QueueSchedule", "QueueSchemaVersion", "QueueSpec", "QueueStatus", "QueueTake",
+"QueueTransition", "QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn",
+"QueueWorker", "QueueWorkersSeen", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx",
+"Stats_Job", "Watch_Job", "Worker_Job_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
 DECLARE @Remedy nvarchar(400), @Message nvarchar(2048);
 /*
