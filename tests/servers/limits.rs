@@ -280,7 +280,7 @@ fn no_more_are_in_work_at_any_instant() {
         let limits = json!([{"by": "Customer", "at_once": 3}, {"by": "key", "at_once": 5}, {"at_once": 11}]);
         let queue = open(&database, &limits);
         let mut dice = Dice::new(1);
-        let items: Vec<_> = (0..600)
+        let items: Vec<_> = (0..300)
             .map(|_| {
                 let customer = (dice.below(5) > 0).then(|| i32::try_from(dice.below(6)).unwrap());
                 let host = ["x", "y", "z"][usize::try_from(dice.below(3)).unwrap()];
