@@ -359,3 +359,27 @@ fn no_more_are_in_work_at_any_instant() {
         assert!(done.load(Ordering::Relaxed) > 0);
     }
 }
+
+#[test]
+fn a_key_that_has_all_of_its_starts_again_leaves_nothing() {
+    for database in Database::each() {
+        let queue = open(&database, &json!([{"by": "key", "rate": "10/1h"}]));
+        for host in ["a", "b", "c"] {
+            put(&queue, None, Some(host), 1);
+        }
+        put(&queue, None, Some("A"), 1);
+        assert_eq!(taken(&queue, 100).len(), 4);
+        later(&database, 600);
+        change(&database, "key", "c", "NULL, 20, 3600000, NULL").unwrap();
+        let count = database.pick(
+            "SELECT COUNT(*) FROM [readpast].QueueLimit WHERE [Key] <> ''",
+            "SELECT COUNT(*) FROM readpast.queue_limit WHERE key <> ''",
+        );
+        let before = database.look(count);
+        put(&queue, None, Some("A"), 1);
+        assert_eq!(taken(&queue, 100).len(), 1);
+        // Those of "a" and "b" go; "c" was changed, and "A" has begun something.
+        let after = database.look(count);
+        assert_eq!((before.as_str(), after.as_str()), if before == "3" { ("3", "2") } else { ("4", "2") });
+    }
+}

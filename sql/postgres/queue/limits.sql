@@ -221,6 +221,27 @@ BEGIN
     WHERE t.key <> ''
 {%- endif %}
     ON CONFLICT (queue, by, key) DO UPDATE SET tokens = excluded.tokens, tokens_at = excluded.tokens_at, full_at = excluded.full_at;
+{%- if l.by %}
+    /* A key that has all of its starts again is as one that was never used: a few of those behind, each time. */
+    DELETE FROM {{ object("queue_limit") }} AS x
+    USING (
+        SELECT l.key
+        FROM {{ object("queue_limit") }} AS l
+        WHERE
+            l.queue = '{{ queue }}' AND l.by = {{ text(l.name) }}
+            AND l.key > (
+                SELECT {{ m.limit_key(l) }}
+                FROM {{ table }} AS q
+                WHERE {{ m.stands(processing) }} AND q.{{ role.started }} BETWEEN now_ AND now_ AND q.{{ role.owner }} = worker_
+                LIMIT 1
+            )
+        ORDER BY l.key
+        LIMIT 20
+    ) AS n
+    WHERE
+        x.queue = '{{ queue }}' AND x.by = {{ text(l.name) }} AND x.key = n.key
+        AND x.set_at IS NULL AND x.full_at <= now_;
+{%- endif %}
 {%- endfor %}
 END;
 $$;

@@ -144,6 +144,20 @@ BEGIN
         FROM {{ object("QueueLimit") }} AS x WITH (ROWLOCK)
         WHERE x.[Queue] = '{{ queue }}' AND x.[By] = {{ text(l.name) }} AND x.[Key] = s.[Key]
     );
+
+    /* A key that has all of its starts again is as one that was never used: a few of those behind, each time. */
+    DELETE x
+    FROM (
+        SELECT TOP (20) l.[Key]
+        FROM {{ object("QueueLimit") }} AS l WITH (ROWLOCK)
+        WHERE
+            l.[Queue] = '{{ queue }}' AND l.[By] = {{ text(l.name) }}
+            AND l.[Key] > (SELECT MAX(s.[Key]) FROM @_Spent AS s)
+        ORDER BY l.[Key]
+    ) AS n
+    INNER JOIN {{ object("QueueLimit") }} AS x WITH (ROWLOCK)
+        ON x.[Queue] = '{{ queue }}' AND x.[By] = {{ text(l.name) }} AND x.[Key] = n.[Key]
+    WHERE x.[SetAt] IS NULL AND x.[FullAt] <= @Now;
 {%- endif %}
 {%- endfor %}
 END;
