@@ -1,13 +1,15 @@
-{#- The milliseconds until the next item of the kinds at hand is due. -#}
+{#- The milliseconds until the next item of the kinds at hand is due. `refused`: the table may refuse some now. -#}
 (
         SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
         FROM (
+{%- if refused %}
             (
                 SELECT MIN(x.until) AS due_at
                 FROM {{ object("queue_refused") }} AS x
                 WHERE x.queue = '{{ queue }}' AND x.until > now_
             )
             UNION ALL
+{%- endif %}
 {%- for search in kind_searches if role.due %}
             (
                 SELECT {{ m.time("h.due_at") }} AS due_at
