@@ -188,10 +188,11 @@ UNNEST({{ "kind_types_" if asks_types }}{{ ", " if asks_types and asks_steps }}{
 {#- Whether a claim goes by this search, of those that there are. -#}
 {%- macro kinds_given(search) %}{{ "steps_" if search.step else "types_" }} IS NOT NULL{% endmacro -%}
 {#- Without attempts all that waits would be Failed at once: a value below 1 does not count. -#}
-{%- macro setting_or(name, otherwise) -%}
-COALESCE((
+{%- macro setting_or(name, otherwise) %}COALESCE({{ setting_read(name) }}, {{ otherwise }}){% endmacro -%}
+{%- macro setting_read(name) -%}
+(
         SELECT {{ "MAX(" if settings_of.theirs }}a.{{ settings_of.value }}{{ ")" if settings_of.theirs }} FROM {{ settings_of.table }} AS a WHERE a.{{ settings_of.param }} = {{ text(setting ~ "." ~ name) }} AND a.{{ settings_of.value }} > 0
-    ), {{ otherwise }})
+    )
 {%- endmacro -%}
 {#- The state that the columns of the table tell, and the row beside it where they tell several alike. -#}
 {%- macro status() %}

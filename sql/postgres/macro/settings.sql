@@ -7,6 +7,17 @@ The settings of a call, and its checks: what the settings are is asked in the ca
 {%- if settings_of.theirs %}{{ m.setting_or(name, otherwise) }}{% else %}{{ object("queue_terms") }}('{{ queue }}', param_ => {{ text(setting ~ "." ~ name) }}, otherwise => {{ otherwise }}){% endif %}
 {%- endmacro -%}
 {%- macro settings(procedure, asked, attempts=true, least=1, lease=false) %}
+{%- if attempts and asked[:3] == ["worker", "most", "lease"] %}
+    IF
+        (worker_ <> '' AND max_ BETWEEN {{ least }} AND 1000 AND COALESCE(lease_ms_ > 0, TRUE){{ " AND COALESCE(isfinite(started_at_), TRUE)" if "started" in asked }}) IS NOT TRUE
+    THEN {{ check.checks(procedure, asked, least) | trim }}
+    END IF;
+    /* Both by one statement, since each costs a claim of one item some per cent. */
+    SELECT
+        COALESCE(lease_ms_, {{ m.setting_read("leaseMs") }}, {{ lease_ms }}),
+        COALESCE({{ m.setting_read("maxAttempts") }}, {{ max_attempts }})
+    INTO lease_ms_, max_attempts_;
+{%- else %}
 {%- if attempts and settings_of.theirs %}
     max_attempts_ := {{ read("maxAttempts", max_attempts) }};
 {%- endif %}
@@ -18,5 +29,6 @@ The settings of a call, and its checks: what the settings are is asked in the ca
     END IF;
 {%- else %}
 {{- check.checks(procedure, asked, least, [text(setting ~ ".maxAttempts"), max_attempts] if attempts and not settings_of.theirs else none) }}
+{%- endif %}
 {%- endif %}
 {%- endmacro -%}

@@ -1,8 +1,25 @@
 {#- The claim of the items in `found`, of a table that has it all, and what it returns. #}
 {% include "part/taken.sql" %}
 {%- import "macro/write.sql" as write %}
-{{- write.changed(["attempts", "started", "error", "owner", "lease_until"], taken=true, claims=true, returns_row=true, gives=["position", "alone"]) }}
+{{- write.changed(["attempts", "started", "error", "owner", "lease_until"], taken=true, claims=true, returns_row=true, gives=(["position"] if not one else []) + ["alone"]) }}
 
+{% if own and not knows_refused %}
+    SELECT
+        CASE WHEN q.status_ IS NULL THEN 'EMPTY' WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        CASE WHEN q.status_ IS NULL THEN 0 ELSE lease_ms_::bigint END,
+        {{ m.columns() }},
+        {{ m.of("token") }},
+        {{ m.of("attempt") }},
+        q.status_,
+{{- m.item_of_row() | listed(8) }}
+    /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+    FROM (SELECT 1 AS one FROM changed LIMIT 1) AS c
+    LEFT JOIN changed AS q ON q.status_ = 'Processing'
+{{- m.subtypes_joined() }}
+{%- if not one %}
+    ORDER BY q.position_
+{%- endif %}
+{%- else %}
     SELECT
         CASE WHEN c.handed_out = 0 THEN 'EMPTY' WHEN c.alone THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
         CASE WHEN c.handed_out = 0 THEN 0 ELSE lease_ms_::bigint END,
@@ -32,4 +49,5 @@
         END
 {%- else %}
         c.items > 0
+{%- endif %}
 {%- endif %}

@@ -1,5 +1,6 @@
 {%- set claim_keys = object("claim_" ~ queue ~ "_trx") -%}
 {%- set knows_refused = true -%}
+{%- set one = false -%}
 {%- set parameters %}
 {%- filter listed(4) -%}
 worker_ text, lease_ms_ integer, max_attempts_ integer{{ ", started_at_ timestamptz" if run_time }}{{ ", claim_ bigint" if marks_claims }}

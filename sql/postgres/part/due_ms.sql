@@ -1,13 +1,15 @@
-{#- The milliseconds until the next item of the kinds at hand is due. -#}
+{#- The milliseconds until the next item of the kinds at hand is due. `refused`: the table may refuse some now. -#}
 (
         SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
         FROM (
+{%- if refused %}
             (
                 SELECT MIN(x.until) AS due_at
                 FROM {{ object("queue_refused") }} AS x
                 WHERE x.queue = '{{ queue }}' AND x.until > now_
             )
             UNION ALL
+{%- endif %}
 {%- if limits and of_claim %}
             SELECT room_.until
             UNION ALL

@@ -1,16 +1,27 @@
 {#-
 The claim of the items in `found`, which come in their order: as `decided`, for the writer. `knows_refused`: it has how often the table
-has refused each, and why.
-#}
+has refused each, and why. `one`: it is of one item, whose order nobody asks for.
+-#}
+{%- set found_out %}
+            SELECT
+                f.*, f.item_attempt{{ " + f.refusals" if knows_refused }} >= max_attempts_ AS is_spent,
+                f.item_attempt{{ " + f.refusals" if knows_refused }} < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+            FROM found AS f
+{%- if not knows_refused %}
+            /* While the table refuses some, or they are paused, the claim goes around those: asked first, and nothing is locked then. */
+            WHERE NOT {{ m.goes_around() | indent(8) }}
+{%- endif %}
+{%- endset %}
+{%- if not one %}
     /*
     In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
     back from a dead worker, which it may have killed.
     */
-    decided AS MATERIALIZED (
+{%- endif %}
+    decided AS {{ "MATERIALIZED " if knows_refused or not own }}(
         SELECT
             {{ m.list("v.key_") }},
-            {{ m.seeks("v.item_seek_", "seek_") }}{{ "'OK' AS answer, " if not own }}v.position,
-            v.alone,
+            {{ m.seeks("v.item_seek_", "seek_") }}{{ "'OK' AS answer, " if not own }}{{ "v.position, " if not one }}v.alone,
 {%- if marks_claims %}
             CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
 {%- endif %}
@@ -39,18 +50,13 @@ has refused each, and why.
 {%- endif %}
             NOT v.is_spent AS enters
         FROM (
+{%- if one %}{{ found_out }}
+        ) AS v
+{%- else %}
             SELECT
                 r.*, ROW_NUMBER() OVER w AS position, COUNT(*) FILTER (WHERE NOT r.is_spent) OVER w AS place,
                 COUNT(*) FILTER (WHERE r.alone) OVER w AS alone_so_far
-            FROM (
-                SELECT
-                    f.*, f.item_attempt{{ " + f.refusals" if knows_refused }} >= max_attempts_ AS is_spent,
-                    f.item_attempt{{ " + f.refusals" if knows_refused }} < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
-                FROM found AS f
-{%- if not knows_refused %}
-                /* While the table refuses some, or they are paused, the claim goes around those: asked first, and nothing is locked then. */
-                WHERE NOT {{ m.goes_around() | indent(12) }}
-{%- endif %}
+            FROM ({{ found_out | indent(4) }}
             ) AS r
             WINDOW w AS (ROWS UNBOUNDED PRECEDING)
         ) AS v
@@ -58,5 +64,6 @@ has refused each, and why.
             v.is_spent
             OR v.alone_so_far = 0
             OR (v.alone AND v.place = 1)
+{%- endif %}
     ),
 

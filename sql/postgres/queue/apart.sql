@@ -119,6 +119,7 @@ BEGIN
 
     IF key_1_ IS NULL THEN
         /* Nothing is due now: say when. */
+{%- set refused = true %}
 {%- filter indent(4) %}{% include "part/next_due.sql" %}{% endfilter %}
         RETURN NEXT;
         RETURN;

@@ -84,6 +84,7 @@ BEGIN
     LIMIT 1;
 {{- found() }}
 {%- endif %}
+{%- set refused = true %}
     RETURN {% include "part/due_ms.sql" %};
 END;
 $$;

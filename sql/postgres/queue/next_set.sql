@@ -2,6 +2,7 @@
 {%- import "macro/settings.sql" as use -%}
 {%- set procedure = "next_" ~ queue ~ "_set_trx" -%}
 {%- set knows_refused = false -%}
+{%- set one = false -%}
 {%- set function = object(procedure) -%}
 {#- Whether the index of what is due begins with the due time, in that order, and a claim passes over none of it but what is dead: with a
 group it does over what waits behind others. -#}
@@ -139,8 +140,12 @@ BEGIN
     IF COALESCE(current_setting('readpast.head_{{ queue }}', TRUE), '') <> '' THEN
         head_ := {{ object("queue_head_fn") }}(current_setting('readpast.head_{{ queue }}'), index_, now_);
     END IF;
+{%- for one in [true, false] %}
+    {{ "/* One item has no order, and a claim of it nothing to end before. */\n    IF max_ = 1 THEN" if one else "ELSE" }}
     RETURN QUERY
 {% include "part/claim.sql" %};
+{%- endfor %}
+    END IF;
     IF NOT FOUND AND head_ > '-infinity' THEN
         /* Nothing from there on: once more, from the first. */
         PERFORM set_config('readpast.head_{{ queue }}', '', FALSE);
@@ -187,6 +192,7 @@ BEGIN
     Nothing to hand out: say when the next item is due, so that the worker can sleep that long. What was due already is
     in the hands of others.
     */
+{%- set refused = false %}
 {%- include "part/next_due.sql" %}
     RETURN NEXT;
 END;

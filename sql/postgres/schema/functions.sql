@@ -154,28 +154,26 @@ REVOKE ALL ON FUNCTION {{ object("queue_terms") }}(text, text, integer, integer,
 {% endfilter %}
 {% filter made("FUNCTION", "queue_clear") %}
 /*
-One call in 64 clears away the identities that are older than an hour, since answers are asked for again within minutes.
-Called by the functions of a queue.
+Clear away the identities that are older than an hour: answers are asked for again within minutes. The functions of a queue
+do so in one call of 64, and decide that themselves, since the others then call nothing.
 Table access order: queue_operation.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_clear") }}(operation_ uuid, now_ timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 BEGIN
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM {{ object("queue_operation") }} AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
+    WITH old AS MATERIALIZED (
+        SELECT o.operation_id
+        FROM {{ object("queue_operation") }} AS o
+        WHERE o.at < now_ - interval '1 hour'
+        ORDER BY o.at
+        LIMIT 256
+        FOR UPDATE SKIP LOCKED
+    )
 
-        DELETE FROM {{ object("queue_operation") }} AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
-    END IF;
+    DELETE FROM {{ object("queue_operation") }} AS p
+    USING old AS o
+    WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
 END;
 $$;
 {% endfilter %}
@@ -202,7 +200,9 @@ BEGIN
         END IF;
         RETURN TRUE;
     END IF;
-    PERFORM {{ object("queue_clear") }}(operation_, now_);
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        PERFORM {{ object("queue_clear") }}(operation_, now_);
+    END IF;
     RETURN FALSE;
 END;
 $$;

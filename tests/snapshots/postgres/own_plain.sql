@@ -517,28 +517,26 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_terms"(text, text, integer, integer, integer, timestamptz, text, integer) FROM public;
 
 /*
-One call in 64 clears away the identities that are older than an hour, since answers are asked for again within minutes.
-Called by the functions of a queue.
+Clear away the identities that are older than an hour: answers are asked for again within minutes. The functions of a queue
+do so in one call of 64, and decide that themselves, since the others then call nothing.
 Table access order: queue_operation.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_clear"(operation_ uuid, now_ timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
 BEGIN
-    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
-        WITH old AS MATERIALIZED (
-            SELECT o.operation_id
-            FROM "readpast"."queue_operation" AS o
-            WHERE o.at < now_ - interval '1 hour'
-            ORDER BY o.at
-            LIMIT 256
-            FOR UPDATE SKIP LOCKED
-        )
+    WITH old AS MATERIALIZED (
+        SELECT o.operation_id
+        FROM "readpast"."queue_operation" AS o
+        WHERE o.at < now_ - interval '1 hour'
+        ORDER BY o.at
+        LIMIT 256
+        FOR UPDATE SKIP LOCKED
+    )
 
-        DELETE FROM "readpast"."queue_operation" AS p
-        USING old AS o
-        WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
-    END IF;
+    DELETE FROM "readpast"."queue_operation" AS p
+    USING old AS o
+    WHERE p.operation_id BETWEEN o.operation_id AND o.operation_id;
 END;
 $$;
 
@@ -563,7 +561,9 @@ BEGIN
         END IF;
         RETURN TRUE;
     END IF;
-    PERFORM "readpast"."queue_clear"(operation_, now_);
+    IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
+        PERFORM "readpast"."queue_clear"(operation_, now_);
+    END IF;
     RETURN FALSE;
 END;
 $$;
@@ -2200,7 +2200,7 @@ BEGIN
             CROSS JOIN (SELECT COUNT(*) FROM added) AS a
             ORDER BY i.ordinal;
             IF FOUND THEN
-                IF operation_ IS NOT NULL THEN
+                IF get_byte(uuid_send(operation_), 15) % 64 = 0 THEN
                     PERFORM "readpast"."queue_clear"(operation_, now_);
                 END IF;
                 PERFORM "readpast"."queue_ring"('job')
@@ -2669,10 +2669,19 @@ DECLARE
     pause_ record;
     paused_ text[];
 BEGIN
-    lease_ms_ := COALESCE(lease_ms_, "readpast"."queue_terms"('job', param_ => 'job.leaseMs', otherwise => 60000));
-    max_attempts_ := "readpast"."queue_terms"(
-        'next_job_apart_trx', worker_, max_, lease_ms => lease_ms_, param_ => 'job.maxAttempts', otherwise => 3
-    );
+    IF
+        (worker_ <> '' AND max_ BETWEEN 1 AND 1000 AND COALESCE(lease_ms_ > 0, TRUE)) IS NOT TRUE
+    THEN PERFORM "readpast"."queue_terms"('next_job_apart_trx', worker_, max_, lease_ms => lease_ms_);
+    END IF;
+    /* Both by one statement, since each costs a claim of one item some per cent. */
+    SELECT
+        COALESCE(lease_ms_, (
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+        ), 60000),
+        COALESCE((
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
+        ), 3)
+    INTO lease_ms_, max_attempts_;
 
     now_ := clock_timestamp();
     SELECT BOOL_OR(p.type = '') AS everything, MAX(p.until) FILTER (WHERE p.type = '') AS until, ARRAY_AGG(p.type) AS types
@@ -2824,10 +2833,19 @@ DECLARE
     /* Counted until the server takes the figures over, which may be later than with this transaction. */
     read_ CONSTANT bigint := pg_stat_get_xact_tuples_returned(index_);
 BEGIN
-    lease_ms_ := COALESCE(lease_ms_, "readpast"."queue_terms"('job', param_ => 'job.leaseMs', otherwise => 60000));
-    max_attempts_ := "readpast"."queue_terms"(
-        'next_job_set_trx', worker_, max_, lease_ms => lease_ms_, param_ => 'job.maxAttempts', otherwise => 3
-    );
+    IF
+        (worker_ <> '' AND max_ BETWEEN 1 AND 1000 AND COALESCE(lease_ms_ > 0, TRUE)) IS NOT TRUE
+    THEN PERFORM "readpast"."queue_terms"('next_job_set_trx', worker_, max_, lease_ms => lease_ms_);
+    END IF;
+    /* Both by one statement, since each costs a claim of one item some per cent. */
+    SELECT
+        COALESCE(lease_ms_, (
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+        ), 60000),
+        COALESCE((
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
+        ), 3)
+    INTO lease_ms_, max_attempts_;
     /* Asked here, or most claims would call for nothing. */
     IF recover_ > 2 THEN
         turn_ := "readpast"."queue_recovery_turn"('job', recover_, clock_timestamp());
@@ -2846,6 +2864,63 @@ BEGIN
     IF COALESCE(current_setting('readpast.head_job', TRUE), '') <> '' THEN
         head_ := "readpast"."queue_head_fn"(current_setting('readpast.head_job'), index_, now_);
     END IF;
+    /* One item has no order, and a claim of it nothing to end before. */
+    IF max_ = 1 THEN
+    RETURN QUERY
+
+    /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
+    WITH found AS MATERIALIZED (
+        SELECT q.enqueued_at AS key_1, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_until AS item_died_at
+        FROM "readpast"."job" AS q
+        WHERE q.status IN ('Pending', 'Error') AND q.scheduled_for <= now_ AND q.scheduled_for >= head_
+        ORDER BY
+            q.scheduled_for, q.enqueued_at
+        LIMIT max_
+        FOR NO KEY UPDATE SKIP LOCKED
+    ),
+
+    decided AS (
+        SELECT
+            v.key_1, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
+            /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
+            CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+            GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
+            v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
+            CASE
+                WHEN v.is_spent THEN format('Attempts are spent: %s of %s.', v.item_attempt, max_attempts_)
+            END AS error,
+            CASE WHEN NOT v.is_spent THEN now_ + lease_ms_ * interval '1 millisecond' END AS lease_until, NOT v.is_spent AS enters
+        FROM (
+            SELECT f.*, f.item_attempt >= max_attempts_ AS is_spent, f.item_attempt < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+            FROM found AS f
+            /* While the table refuses some, or they are paused, the claim goes around those: asked first, and nothing is locked then. */
+            WHERE NOT EXISTS (SELECT 1 FROM "readpast"."queue_refused" AS x WHERE x.queue = 'job')
+        ) AS v
+    ),
+
+    /* An item that a trigger of the table keeps from changing counts as not changed. */
+    changed AS (
+        UPDATE "readpast"."job" AS q
+        SET
+            status = d.status, updated_at = d.token, claim_num = d.claim_num,
+            started_at = CASE WHEN d.enters THEN now_ ELSE q.started_at END, attempt_num = d.attempt_num,
+            lease_owner = CASE WHEN d.enters THEN worker_ ELSE q.lease_owner END, lease_until = d.lease_until,
+            error = COALESCE(d.error, q.error)
+        FROM decided AS d
+        /* They are locked, and decided upon: the key is enough. */
+        WHERE q.enqueued_at BETWEEN d.key_1 AND d.key_1
+        RETURNING q.*, d.alone AS alone_, d.status AS status_
+    )
+
+    SELECT
+        CASE WHEN q.status_ IS NULL THEN 'EMPTY' WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        CASE WHEN q.status_ IS NULL THEN 0 ELSE lease_ms_::bigint END, q.enqueued_at, q.updated_at, q.attempt_num, q.status_, q.enqueued_at,
+        q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at,
+        q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
+    /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
+    FROM (SELECT 1 AS one FROM changed LIMIT 1) AS c
+    LEFT JOIN changed AS q ON q.status_ = 'Processing';
+    ELSE
     RETURN QUERY
 
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
@@ -2863,7 +2938,7 @@ BEGIN
     In their order up to the first that goes alone, or that one; the others are let go with the transaction. It came
     back from a dead worker, which it may have killed.
     */
-    decided AS MATERIALIZED (
+    decided AS (
         SELECT
             v.key_1, v.position, v.alone, CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
@@ -2908,23 +2983,15 @@ BEGIN
     )
 
     SELECT
-        CASE WHEN c.handed_out = 0 THEN 'EMPTY' WHEN c.alone THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
-        CASE WHEN c.handed_out = 0 THEN 0 ELSE lease_ms_::bigint END, q.*
-    FROM (
-        SELECT COUNT(*) AS items, COUNT(*) FILTER (WHERE q.status_ = 'Processing') AS handed_out, BOOL_OR(q.alone_) AS alone
-        FROM changed AS q
-    ) AS c
-    LEFT JOIN LATERAL (
-        SELECT
-            q.enqueued_at, q.updated_at, q.attempt_num, q.status_, q.enqueued_at, q.type::text, q.status::text, q.step, q.attempt_num,
-            q.response, q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at, q.lease_owner, q.lease_until, q."Customer",
-            q."Rank", q."Reference"
-        FROM changed AS q
-        WHERE q.status_ = 'Processing'
-        ORDER BY q.position_
-    ) AS q ON TRUE
+        CASE WHEN q.status_ IS NULL THEN 'EMPTY' WHEN q.alone_ THEN 'CLAIMED_ALONE' ELSE 'CLAIMED' END, NULL::integer,
+        CASE WHEN q.status_ IS NULL THEN 0 ELSE lease_ms_::bigint END, q.enqueued_at, q.updated_at, q.attempt_num, q.status_, q.enqueued_at,
+        q.type::text, q.status::text, q.step, q.attempt_num, q.response, q.error, q.started_at, q.duration, q.scheduled_for, q.updated_at,
+        q.lease_owner, q.lease_until, q."Customer", q."Rank", q."Reference"
     /* All that it took had spent their attempts, and ended: what comes behind them is due now. */
-    WHERE c.items > 0;
+    FROM (SELECT 1 AS one FROM changed LIMIT 1) AS c
+    LEFT JOIN changed AS q ON q.status_ = 'Processing'
+    ORDER BY q.position_;
+    END IF;
     IF NOT FOUND AND head_ > '-infinity' THEN
         /* Nothing from there on: once more, from the first. */
         PERFORM set_config('readpast.head_job', '', FALSE);
@@ -2961,12 +3028,6 @@ BEGIN
     answer_due_ms := (
         SELECT CEIL(EXTRACT(EPOCH FROM MIN(n.due_at) - now_) * 1000)::bigint
         FROM (
-            (
-                SELECT MIN(x.until) AS due_at
-                FROM "readpast"."queue_refused" AS x
-                WHERE x.queue = 'job' AND x.until > now_
-            )
-            UNION ALL
             (
                 SELECT q.scheduled_for AS due_at
                 FROM "readpast"."job" AS q
@@ -3164,10 +3225,19 @@ DECLARE
     max_attempts_ integer;
     sets_ boolean := FALSE;
 BEGIN
-    lease_ms_ := COALESCE(lease_ms_, "readpast"."queue_terms"('job', param_ => 'job.leaseMs', otherwise => 60000));
-    max_attempts_ := "readpast"."queue_terms"(
-        'modify_job_set_trx', worker_, max_, fewest => 0, lease_ms => lease_ms_, param_ => 'job.maxAttempts', otherwise => 3
-    );
+    IF
+        (worker_ <> '' AND max_ BETWEEN 0 AND 1000 AND COALESCE(lease_ms_ > 0, TRUE)) IS NOT TRUE
+    THEN PERFORM "readpast"."queue_terms"('modify_job_set_trx', worker_, max_, fewest => 0, lease_ms => lease_ms_);
+    END IF;
+    /* Both by one statement, since each costs a claim of one item some per cent. */
+    SELECT
+        COALESCE(lease_ms_, (
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
+        ), 60000),
+        COALESCE((
+            SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
+        ), 3)
+    INTO lease_ms_, max_attempts_;
     /* The library has checked its items. */
     IF
         current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
