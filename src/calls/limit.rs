@@ -63,7 +63,6 @@ pub(crate) fn set(
         true => Error::new(ErrorKind::InvalidArgument, error.message().to_owned()),
         false => error,
     };
-    let set =
-        on.ask(CallKind::Limits, YieldsTo::Closing, |session| session.call(&calls.set, &params, ReadCells::Table));
+    let set = on.ask(CallKind::Limits, YieldsTo::Closing, |session| session.execute(&calls.set, &params));
     set.map(drop).map_err(refused)
 }

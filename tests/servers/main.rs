@@ -22,6 +22,7 @@ mod infinite;
 mod isolation;
 mod keys;
 mod limits;
+mod limits_shown;
 mod lives;
 mod moves;
 mod pauses;
