@@ -11,7 +11,7 @@
             UNION ALL
 {%- endif %}
 {%- if limits and of_claim %}
-            SELECT room_.until
+            SELECT room_.until AS due_at
             UNION ALL
 {%- endif %}
 {%- for search in kind_searches if role.due %}
