@@ -606,14 +606,6 @@ BEGIN
                 WHERE d.queue = queue_ AND d.doing = 'pause' AND d.until <= now_
                 FOR UPDATE SKIP LOCKED
             );
-        /* A rate that has all of its starts again is as one that was never used. */
-        DELETE FROM "readpast"."queue_limit" AS l
-        WHERE
-            l.queue = queue_ AND (l.by, l.key) IN (
-                SELECT d.by, d.key FROM "readpast"."queue_limit" AS d
-                WHERE d.queue = queue_ AND d.key <> '' AND d.set_at IS NULL AND d.full_at <= now_
-                FOR UPDATE SKIP LOCKED
-            );
         RETURN TRUE;
     END IF;
     PERFORM

@@ -1163,7 +1163,7 @@ GO
 /*
 One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile neither waits for it
 nor looks: @Recover becomes 0. @MyTurn is 1 where the queue's row is the caller's now, to the end of its transaction.
-Table access order: QueueRecovery, QueueRefused, QueueLimit, each passed over when somebody holds the row.
+Table access order: QueueRecovery, then QueueRefused, each passed over when somebody holds the row.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueRecoveryTurn]
     @Queue varchar(40), @Now datetime2(7), @Recover int OUTPUT, @MyTurn int OUTPUT
@@ -1181,11 +1181,6 @@ BEGIN
         DELETE x
         FROM [readpast].[QueueRefused] AS x WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         WHERE x.[Queue] = @Queue AND x.[Doing] = 'pause' AND x.[Until] <= @Now;
-    /* A rate that has all of its starts again is as one that was never used. */
-    IF @MyTurn = 1
-        DELETE x
-        FROM [readpast].[QueueLimit] AS x WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE x.[Queue] = @Queue AND x.[Key] <> N'' AND x.[SetAt] IS NULL AND x.[FullAt] <= @Now;
 
     /* Also as it is not committed yet: a transaction that stays open for longer holds up no other. */
     IF @MyTurn = 0
