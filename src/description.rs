@@ -34,8 +34,8 @@ pub use self::{
     schedule::{ScheduleSpec, read_item as schedule_item},
     sql::{CheckSpec, ReferenceSpec, SqlName},
     table::{
-        ColumnCondition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, SettingsTableSpec,
-        StateSpec, TableSpec,
+        ColumnCondition, Holds, IndexSpec, KeyColumn, KeySource, KeyText, LifecycleSpec, Literal, SeekColumn,
+        SettingsTableSpec, StateSpec, TableSpec,
     },
 };
 

@@ -11,11 +11,21 @@ use support::both::Database;
 /// Keys that must come through JSON and SQL unharmed.
 const TEXTS: [&str; 6] = ["plain", "a\"b\\c", "[1,'2']", "\u{e9}\u{1f600}", "{\"a\": \"b\"}", " , "];
 
+/// The same in a code page.
+const PLAIN: [&str; 6] = ["plain", "a\"b\\c", "[1,'2']", "x y", "{\"a\": 1}", " , "];
+/// Bytes, as JSON has them.
+const BYTES: [&str; 6] = ["AA==", "AP8=", "AP8A", "/w==", "aGV4", "AQI="];
+
 /// The columns of a key, and the values of the item with this number.
 type Kind = (&'static str, Value, fn(usize) -> Value);
 
 fn kinds() -> Vec<Kind> {
     let key = |name: &str, kind: &str, source: &str| json!({"name": name, "type": kind, "source": source});
+    let stored = |mut key: Value, stored: &str, collation: Option<&str>| {
+        key["stored"] = json!(stored);
+        collation.iter().for_each(|name| key["collation"] = json!(name));
+        key
+    };
     vec![
         ("Numbers", json!([key("Id", "bigint", "table")]), |_| json!({})),
         ("Guids", json!([key("Id", "guid", "producer")]), |_| json!({})),
@@ -38,6 +48,29 @@ fn kinds() -> Vec<Kind> {
                 key("Name", "text(9)", "producer")
             ]),
             |i| json!({"At": "2026-11-22T08:30:00", "Name": i.to_string()}),
+        ),
+        (
+            "Amounts",
+            json!([key("Id", "decimal(38, 2)", "producer")]),
+            |i| json!({"Id": format!("-{i}12345678901234567890123456789012345.{i}")}),
+        ),
+        ("Bytes", json!([key("Id", "binary(16)", "producer")]), |i| json!({"Id": BYTES[i]})),
+        ("Chars", json!([stored(key("Id", "text(12)", "producer"), "char", None)]), |i| json!({"Id": PLAIN[i]})),
+        ("Varchars", json!([stored(key("Id", "text(12)", "producer"), "varchar", None)]), |i| json!({"Id": PLAIN[i]})),
+        (
+            "Collated",
+            json!([stored(key("Id", "text(40)", "producer"), "usual", Some("Latin1_General_BIN2"))]),
+            |i| json!({"Id": TEXTS[i]}),
+        ),
+        (
+            "Fours",
+            json!([
+                stored(key("Region", "text(12)", "producer"), "char", Some("Latin1_General_BIN2")),
+                key("Amount", "decimal(9, 3)", "producer"),
+                key("Hash", "binary(4)", "producer"),
+                key("Number", "bigint", "table"),
+            ]),
+            |i| json!({"Region": PLAIN[i], "Amount": format!("{i}.5"), "Hash": BYTES[i]}),
         ),
     ]
 }
