@@ -23,7 +23,7 @@ mod table;
 mod value;
 
 pub use self::{
-    examples::EXAMPLES,
+    examples::{EXAMPLES, OTHERS},
     options::{
         BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RetentionSpec,
         RolesSpec, SubtypeSpec,

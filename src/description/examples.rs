@@ -1,12 +1,12 @@
 //! Example descriptions. Each is a file in `sql/specs`.
 
 macro_rules! examples {
-    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../sql/specs/", $name, ".toml")))),*] };
+    ($folder:literal: $($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../sql/specs/", $folder, $name, ".toml")))),*] };
 }
 
 /// Example descriptions, in TOML and with comments, each with its name: queues of readpast's own shape, tables of users, and
 /// hand-written procedures.
-pub const EXAMPLES: &[(&str, &str)] = examples![
+pub const EXAMPLES: &[(&str, &str)] = examples!["":
     "notification",
     "notification_described",
     "sync_queue",
@@ -24,3 +24,41 @@ pub const EXAMPLES: &[(&str, &str)] = examples![
     "get_next_item",
     "hand_written",
 ];
+
+/// Descriptions of the tables of well-known software, in the same form: files in `sql/specs/others`, each with its traps.
+pub const OTHERS: &[(&str, &str)] = examples!["others/":
+    "cap",
+    "celery",
+    "django_tasks",
+    "durable_task",
+    "good_job",
+    "graphile_worker",
+    "hangfire_postgres",
+    "hangfire_sql_server",
+    "laravel",
+    "mass_transit",
+    "nservicebus",
+    "oban",
+    "pg_boss",
+    "pgmq",
+    "procrastinate",
+    "que",
+    "rebus",
+    "river",
+    "solid_queue",
+    "wolverine_incoming",
+    "wolverine_queue",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::description::QueueSpec;
+
+    #[test]
+    fn descriptions_of_other_software_are_read() {
+        for (name, text) in OTHERS {
+            QueueSpec::from_text(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+}

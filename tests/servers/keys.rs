@@ -134,6 +134,9 @@ fn items_with_keys_of_every_kind_go_the_whole_way() {
     for database in Database::each() {
         for shape in [Shape::Whole, Shape::Quoted, Shape::Bare] {
             for (kind, key, columns) in kinds() {
+                if key.to_string().contains("binary") && !database.shows_bytes() {
+                    continue;
+                }
                 let name = format!("{kind}{shape:?}");
                 install(&database.config(&[]), Some(&description(&name, &key, shape))).unwrap();
                 drain(&database, &name, columns);

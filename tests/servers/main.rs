@@ -23,6 +23,7 @@ mod isolation;
 mod keys;
 mod lives;
 mod moves;
+mod others;
 mod pauses;
 mod postgres_claims;
 mod postgres_plans;

@@ -157,7 +157,10 @@ impl<'a> Check<'a> {
 
     /// Checks that a column holds values of `kind`. NULL matters only for a producer's column.
     fn kind(&mut self, place: &str, column: &TableColumn, kind: ColumnKind, nullable: Option<bool>) {
-        if !holds(column.family, kind) {
+        if let (ColumnKind::Integer, TypeFamily::Integer(8 | 16)) = (kind, column.family) {
+            let what = format!("is {}, and {place} says {kind}: the table refuses a larger number", column.declared());
+            self.findings.push(Finding::ok("type", format!("{}.{}", self.found.name, column.name), what));
+        } else if !holds(column.family, kind) {
             let what = format!("is {}, and {place} says {kind}", column.declared());
             self.error("type", column, what, describe_so(place, column));
             return;
@@ -209,10 +212,7 @@ impl<'a> Check<'a> {
     /// Checks a column of the key: a call finds an item by an index only if both sides have one type and one collation.
     fn key(&mut self, column: &TableColumn, key: &KeyColumn) {
         let place = "table.key";
-        let narrow = matches!((key.kind, column.family), (ColumnKind::Integer, TypeFamily::Integer(8 | 16)));
-        if !narrow {
-            self.kind(place, column, key.kind, None);
-        }
+        self.kind(place, column, key.kind, None);
         if ["timestamp", "rowversion"].contains(&column.type_name.as_str()) && column.family == TypeFamily::Binary {
             let what = "is a row version, which each change replaces: no call would find its item again";
             self.error("type", column, what, "name other columns that identify items");
@@ -474,7 +474,7 @@ fn describe_so(place: &str, column: &TableColumn) -> String {
         (TypeFamily::Guid, _) => "guid".to_owned(),
         (TypeFamily::Text, Some(length @ 1..=4000)) => format!("text({length})"),
         (TypeFamily::Time | TypeFamily::ZonedTime | TypeFamily::CoarseTime, _) => "timestamp".to_owned(),
-        (TypeFamily::Integer(_), _) if is_key => "integer".to_owned(),
+        (TypeFamily::Integer(_), _) => "integer".to_owned(),
         (TypeFamily::Decimal, _) if is_key => format!("decimal(38, {})", column.decimals.max(0)),
         (TypeFamily::Binary, Some(length @ 1..=8000)) => format!("binary({length})"),
         (TypeFamily::Binary, _) if is_key && column.type_name == "bytea" => "binary(n)".to_owned(),
@@ -494,7 +494,7 @@ fn describe_so(place: &str, column: &TableColumn) -> String {
         (TypeFamily::Date, _) => "date".to_owned(),
         (TypeFamily::Json, _) => "json".to_owned(),
         (TypeFamily::Binary, _) => "binary".to_owned(),
-        (TypeFamily::Integer(_) | TypeFamily::Enum | TypeFamily::List | TypeFamily::Other, _) => {
+        (TypeFamily::Enum | TypeFamily::List | TypeFamily::Other, _) => {
             return format!(
                 "no type of a description holds that (there are text, integer, bigint, boolean, float, decimal, timestamp, \
                  date, guid, json and binary): leave the column out, {place}, or let a column of such a type stand for it"
