@@ -49,16 +49,3 @@ pub const OTHERS: &[(&str, &str)] = examples!["others/":
     "wolverine_incoming",
     "wolverine_queue",
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::description::QueueSpec;
-
-    #[test]
-    fn descriptions_of_other_software_are_read() {
-        for (name, text) in OTHERS {
-            QueueSpec::from_text(text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        }
-    }
-}

@@ -85,6 +85,15 @@ fn kind(column: &Column, is_key: bool) -> Option<String> {
             None => "text".to_owned(),
         },
         _ if column.is_time() => "timestamp".to_owned(),
+        // PostgreSQL has both in one number; what the other server has, adopt says.
+        "numeric" | "decimal" if is_key && column.length >= 1 << 16 => {
+            format!("decimal({}, {})", column.length >> 16, column.length & 2047)
+        }
+        "numeric" | "decimal" if is_key => "decimal(38, 0)".to_owned(),
+        "bytea" | "binary" | "varbinary" if is_key && (1..=900).contains(&column.length) => {
+            format!("binary({})", column.length)
+        }
+        "bytea" | "binary" | "varbinary" if is_key => "binary(900)".to_owned(),
         _ if is_key => return None,
         "bool" | "bit" => "boolean".to_owned(),
         "float4" | "float8" | "real" | "float" => "float".to_owned(),
@@ -114,7 +123,12 @@ fn inferred(dialect: Dialect, table: &Table, with_columns: bool) -> Result<Strin
         };
         let from = if column.numbered { "table" } else { "producer" };
         let name = quoted(&written(dialect, &column.name));
-        key_list.push(format!("{{ name = {name}, type = {kind:?}, source = {from:?} }}"));
+        let stored = match (dialect, column.kind.as_str()) {
+            (Dialect::SqlServer, "varchar") => ", stored = \"varchar\"",
+            (Dialect::SqlServer, "char") | (Dialect::Postgres, "bpchar") => ", stored = \"char\"",
+            _ => "",
+        };
+        key_list.push(format!("{{ name = {name}, type = {kind:?}, source = {from:?}{stored} }}"));
     }
 
     let mut out =

@@ -18,7 +18,8 @@ GO
 CREATE TABLE outbox_messages (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), payload text NOT NULL, is_processed boolean NOT NULL DEFAULT FALSE,
     created_at timestamptz NOT NULL DEFAULT now(), retry_count int NOT NULL DEFAULT 0, worker text);
 GO
-CREATE TABLE lock_table (request_id bigint PRIMARY KEY, request text, locked_by text, locked_at timestamptz, finished_at timestamptz, attempts int);
+CREATE TABLE lock_table (request_id numeric(12, 0), region char(4), hash bytea, request text, locked_by text, locked_at timestamptz,
+    finished_at timestamptz, attempts int, PRIMARY KEY (request_id, region, hash));
 GO
 CREATE TABLE ready_tasks (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text, run_at timestamptz, attempts int NOT NULL DEFAULT 0);
 GO
@@ -37,7 +38,8 @@ GO
 CREATE TABLE outbox_messages (id uniqueidentifier PRIMARY KEY DEFAULT NEWID(), payload nvarchar(max) NOT NULL, is_processed bit NOT NULL DEFAULT 0,
     created_at datetime2 NOT NULL DEFAULT SYSUTCDATETIME(), retry_count int NOT NULL DEFAULT 0, worker nvarchar(100));
 GO
-CREATE TABLE lock_table (request_id bigint PRIMARY KEY, request nvarchar(max), locked_by nvarchar(100), locked_at datetime2, finished_at datetime2, attempts int);
+CREATE TABLE lock_table (request_id decimal(12, 0), region char(4), request nvarchar(max), locked_by nvarchar(100), locked_at datetime2,
+    finished_at datetime2, attempts int, PRIMARY KEY (request_id, region));
 GO
 CREATE TABLE ready_tasks (id bigint IDENTITY PRIMARY KEY, body nvarchar(max), run_at datetime2, attempts int NOT NULL DEFAULT 0);
 GO
@@ -92,7 +94,10 @@ fn queues_are_found_and_described_as_adopt_takes_them() {
             assert!(plan.is_possible(), "{:?}: {text}", plan.findings);
             plan.apply(&database.config(&[])).unwrap();
             let insert = match table.name.as_str() {
-                "lock_table" => "INSERT INTO lock_table (request_id, request) VALUES (1, 'x')",
+                "lock_table" => database.pick(
+                    "INSERT INTO lock_table (request_id, region, request) VALUES (1, 'eu', 'x')",
+                    "INSERT INTO lock_table (request_id, region, hash, request) VALUES (1, 'eu', '\\xff', 'x')",
+                ),
                 "outbox_messages" => "INSERT INTO outbox_messages (payload) VALUES ('x')",
                 "mail_queue" => "INSERT INTO mail_queue (body) VALUES ('x')",
                 "ready_tasks" => "INSERT INTO ready_tasks (body) VALUES ('x')",

@@ -249,3 +249,42 @@ fn in_pieces(queue: &Queue, filter: &Filter, count: usize, name: &str) {
         assert_eq!((page.len(), further), (1, None), "{name}");
     }
 }
+
+/// A key that the table has otherwise than described, or that can be none, is a finding with the way out.
+#[test]
+fn a_key_that_would_not_be_found_is_a_finding() {
+    for database in Database::each() {
+        let cases = [
+            (database.pick("varchar(8)", "char(8)"), json!({"type": "text(8)"}), "say stored = "),
+            (
+                database.pick("nvarchar(8)", "varchar(8)"),
+                json!({"type": "text(8)", "stored": "char"}),
+                "leave \"stored\" out",
+            ),
+            ("numeric(10, 2)", json!({"type": "decimal(10, 0)"}), "say decimal(10, 2)"),
+            ("numeric(10, 2)", json!({"type": "integer"}), "decimal(38, 2)"),
+            (database.pick("varbinary(16)", "bytea"), json!({"type": "text(8)"}), "binary("),
+            (database.pick("bit", "boolean"), json!({"type": "integer"}), "name other columns"),
+            ("smallint", json!({"type": "bigint"}), "\"integer\""),
+            (database.pick("rowversion", "double precision"), json!({"type": "binary(8)"}), "name other columns"),
+            (
+                database.pick("nvarchar(8) COLLATE Latin1_General_BIN2", "date"),
+                json!({"type": "text(8)"}),
+                database.pick("say collation = ", "name other columns"),
+            ),
+        ];
+        for (kind, described, remedy) in cases {
+            database.run(&format!("CREATE TABLE odd (id {kind} NOT NULL PRIMARY KEY, state int NOT NULL)"));
+            let mut key = described.clone();
+            (key["name"], key["source"]) = (json!("id"), json!("producer"));
+            let text = json!({"queue": "Odd", "columns": [], "table": {"name": "odd", "key": [key],
+                "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}});
+            let spec = QueueSpec::from_json(&text.to_string()).unwrap();
+            let plan = readpast::adopt::plan(&database.config(&[]), &spec).unwrap();
+            let of_key = plan.findings.iter().find(|finding| finding.severity == readpast::finding::Severity::Error);
+            let of_key = of_key.unwrap_or_else(|| panic!("{kind}: {:?}", plan.findings));
+            assert!(of_key.object.ends_with("odd.id") && of_key.remedy.contains(remedy), "{kind}: {of_key:?}");
+            database.run("DROP TABLE odd");
+        }
+    }
+}

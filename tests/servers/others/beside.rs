@@ -52,7 +52,7 @@ FROM generate_series(1, {n}) AS n
 
 INSERT INTO river_job (state, max_attempts, args, kind, finalized_at, attempted_at) VALUES
     ('running', 25, '{}', 'mail', NULL, now()), ('discarded', 25, '{}', 'mail', now(), now()), ('pending', 25, '{}', 'mail', NULL, NULL)",
-    // What is retryable its scheduler makes available.
+    // Its scheduler makes available again what is retryable.
     take: "UPDATE river_job SET state = 'running', attempt = attempt + 1, attempted_at = now(), attempted_by = array_append(attempted_by, 'node')
         WHERE id = (SELECT id FROM river_job WHERE state IN ('available', 'retryable') AND queue = 'default' AND scheduled_at <= now()
             ORDER BY priority, scheduled_at, id LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id::text",

@@ -111,7 +111,7 @@ fn tables_of_a_system_with_more_tables_show_their_figures() {
     }
 }
 
-/// What a scheduler has fired is no work that somebody could take.
+/// A trigger that has fired is no work that somebody could take.
 #[test]
 fn fired_triggers_are_named_and_left_alone() {
     let scratch = Scratch::empty();

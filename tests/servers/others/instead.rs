@@ -123,7 +123,7 @@ fn neither_asks_the_other(scratch: &Scratch, software: &Software, queue: &readpa
     if holds == Holds::Row {
         session.execute(software.finish, &[]).unwrap();
         session.execute("BEGIN", &[]).unwrap();
-        // That one, and then one that is claimed.
+        // It takes the same once more, and then one that is claimed.
         assert!(!session.execute(software.take, &[]).unwrap().is_empty(), "{}", software.spec);
     }
     let taken = session.execute(software.take, &[]).unwrap();

@@ -43,7 +43,7 @@ CREATE TABLE [dt].[NewTasks] (TaskHub varchar(50) NOT NULL, SequenceNumber bigin
     VisibleTime datetime2 NULL, DequeueCount int NOT NULL DEFAULT 0, LockedBy varchar(100) NULL, LockExpiration datetime2 NULL,
     PayloadID uniqueidentifier NULL, Version varchar(100) NULL, CONSTRAINT PK_NewTasks PRIMARY KEY (TaskHub, SequenceNumber))
 GO
-INSERT INTO [dt].[NewTasks] (TaskHub, InstanceID, TaskID) SELECT 'hub', 'i', n FROM [dbo].[numbers]",
+INSERT INTO [dt].[NewTasks] (TaskHub, InstanceID, TaskID) SELECT 'dbo', 'i', n FROM [dbo].[numbers]",
     ),
 ];
 
