@@ -27,7 +27,7 @@ pub const EXAMPLES: &[(&str, &str)] = examples!["":
 
 /// Descriptions of the tables of well-known software, in the same form: files in `sql/specs/others`, each with its traps.
 pub const OTHERS: &[(&str, &str)] = examples!["others/":
-    "cap",
+    "cap_postgres",
     "celery",
     "django_tasks",
     "durable_task",
@@ -36,7 +36,7 @@ pub const OTHERS: &[(&str, &str)] = examples!["others/":
     "hangfire_postgres",
     "hangfire_sql_server",
     "laravel",
-    "mass_transit",
+    "mass_transit_postgres",
     "nservicebus",
     "oban",
     "pg_boss",

@@ -123,7 +123,7 @@ fn queues_are_found_and_described_as_adopt_takes_them() {
 #[test]
 fn known_software_is_named_to_a_login_that_sees_little() {
     let mut scratch = Scratch::empty();
-    scratch.run(DELAYED_JOBS);
+    crate::others::make(&scratch, crate::others::DELAYED_JOB.tables);
     scratch.run("CREATE SCHEMA boss");
     scratch.run("ALTER TABLE delayed_jobs SET SCHEMA boss");
     let role = scratch.role();
@@ -136,74 +136,6 @@ fn known_software_is_named_to_a_login_that_sees_little() {
     let spec = QueueSpec::from_text(text).unwrap();
     let plan = readpast::adopt::plan(&scratch.config(&[]), &spec).unwrap();
     assert!(plan.is_possible(), "{:?}: {text}", plan.findings);
-}
-
-/// As delayed_job's migration for ActiveRecord makes it.
-const DELAYED_JOBS: &str = "CREATE TABLE delayed_jobs (
-    id bigserial PRIMARY KEY, priority integer DEFAULT 0 NOT NULL, attempts integer DEFAULT 0 NOT NULL, handler text NOT NULL,
-    last_error text, run_at timestamp(6) without time zone, locked_at timestamp(6) without time zone,
-    failed_at timestamp(6) without time zone, locked_by character varying, queue character varying,
-    created_at timestamp(6) without time zone NOT NULL, updated_at timestamp(6) without time zone NOT NULL);
-    CREATE INDEX delayed_jobs_priority ON delayed_jobs (priority, run_at)";
-
-/// Thousands of its rows are drained beside a worker of its own kind, and each is done once.
-#[test]
-fn delayed_jobs_are_drained_beside_its_own_workers() {
-    let scratch = Scratch::empty();
-    scratch.run(DELAYED_JOBS);
-    scratch.run("CREATE TABLE done (id bigint NOT NULL)");
-    let spec = QueueSpec::from_text(include_str!("../../sql/specs/delayed_job.toml")).unwrap();
-    readpast::install(&scratch.config(&[]), Some(&spec)).unwrap();
-    let items = 5_000;
-    scratch.run(&format!(
-        "INSERT INTO delayed_jobs (handler, run_at, created_at, updated_at)
-         SELECT '--- ' || n, localtimestamp - interval '1 day', localtimestamp, localtimestamp FROM generate_series(1, {items}) AS n"
-    ));
-    scratch.run(
-        "INSERT INTO delayed_jobs (handler, failed_at, created_at, updated_at) VALUES ('failed', now(), now(), now())",
-    );
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut session = scratch.session();
-            // Its reserve, and its delete when the job is done.
-            let take = "WITH taken AS (
-                UPDATE delayed_jobs SET locked_at = localtimestamp, locked_by = 'host:1' WHERE id IN (
-                    SELECT id FROM delayed_jobs WHERE ((run_at <= localtimestamp AND (locked_at IS NULL
-                        OR locked_at < localtimestamp - interval '4 hours')) OR locked_by = 'host:1') AND failed_at IS NULL
-                    ORDER BY priority ASC, run_at ASC LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id)
-                INSERT INTO done SELECT id FROM taken RETURNING id";
-            for _ in 0..200 {
-                let rows = session.execute(take, &[]).unwrap();
-                if rows.is_empty() {
-                    break;
-                }
-                session.execute("DELETE FROM delayed_jobs WHERE locked_by = 'host:1'", &[]).unwrap();
-            }
-        });
-        for worker in ["a", "b"] {
-            let scratch = &scratch;
-            scope.spawn(move || {
-                let queue = Queue::open(&scratch.config(&[("worker", worker)]), "DelayedJob").unwrap();
-                let mut session = scratch.session();
-                loop {
-                    let batch = queue.claim(100, Duration::ZERO).unwrap();
-                    if batch.is_empty() {
-                        break;
-                    }
-                    let keys: Vec<_> = batch.iter().map(|item| item.key().to_owned()).collect();
-                    session
-                        .execute(&format!("INSERT INTO done SELECT unnest(ARRAY[{}]::bigint[])", keys.join(", ")), &[])
-                        .unwrap();
-                    queue.settle(&support::scratch::all(&batch, Action::Complete), None).unwrap();
-                }
-            });
-        }
-    });
-    assert_eq!(
-        scratch.look("SELECT concat_ws(' ', count(*), count(DISTINCT id)) FROM done"),
-        format!("{items} {items}")
-    );
-    assert_eq!(scratch.look("SELECT string_agg(handler, ' ') FROM delayed_jobs"), "failed");
 }
 
 /// The values of a status come from the statistics, a churn from the server's figures; thousands of other tables hide neither.

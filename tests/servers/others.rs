@@ -6,19 +6,23 @@ mod figures;
 mod instead;
 mod on_sql_server;
 
+pub use beside::DELAYED_JOB;
+
+use readpast::description::{EXAMPLES, OTHERS};
 use readpast::discover::discover;
 use readpast::item::Action;
 use readpast::{Queue, QueueSpec, adopt, install};
+use std::env;
 use std::time::Duration;
 use support::scratch::{Scratch, all, text};
 
 /// A queue of other software.
-struct Software {
+pub struct Software {
     /// Its name, as `discover` knows it, and the description's.
     name: &'static str,
     spec: &'static str,
     /// Its tables, with rows in every state; `{n}` of them wait.
-    tables: &'static str,
+    pub tables: &'static str,
     /// Its worker's look for one job: it takes it, and returns its key.
     take: &'static str,
     /// Its end of the job with the key `{id}`.
@@ -27,19 +31,26 @@ struct Software {
     after: [&'static str; 2],
 }
 
-/// How many rows wait.
-const ITEMS: usize = 600;
+/// How many rows wait: `READPAST_OTHERS_ITEMS`, or some hundreds.
+fn items() -> usize {
+    env::var("READPAST_OTHERS_ITEMS").map_or(600, |items| items.parse().unwrap())
+}
+
+/// Makes its tables, with their rows.
+pub fn make(scratch: &Scratch, tables: &str) {
+    let tables = tables.replace("{n}", &items().to_string());
+    tables.split("\n\n").for_each(|statement| scratch.run(statement));
+}
 
 fn text_of(name: &str) -> &'static str {
-    let (_, text) = readpast::description::OTHERS.iter().find(|(other, _)| *other == name).unwrap();
+    let (_, text) = EXAMPLES.iter().chain(OTHERS).find(|(other, _)| *other == name).unwrap();
     text
 }
 
 /// A database with its tables, and its queue: adopted by the description.
 fn adopted(software: &Software, verdict: &str) -> (Scratch, QueueSpec) {
     let scratch = Scratch::empty();
-    let tables = software.tables.replace("{n}", &ITEMS.to_string());
-    tables.split("\n\n").for_each(|statement| scratch.run(statement));
+    make(&scratch, software.tables);
     scratch.run("CREATE TABLE public.done (id text NOT NULL, who text NOT NULL)");
     let spec =
         QueueSpec::from_text(text_of(software.spec)).unwrap_or_else(|error| panic!("{}: {error}", software.spec));
@@ -66,7 +77,8 @@ fn open(scratch: &Scratch, spec: &QueueSpec, worker: &str) -> Queue {
 fn work_as_it_does(scratch: &Scratch, software: &Software) -> usize {
     let mut session = scratch.session();
     let take = format!("WITH taken (id) AS ({}) SELECT id FROM taken", software.take);
-    for done in 0.. {
+    // It goes one by one: of very many it does its part, and leaves the rest to others.
+    for done in 0..2_000 {
         let rows = session.execute(&take, &[]).unwrap();
         if rows.is_empty() {
             return done;
@@ -75,7 +87,7 @@ fn work_as_it_does(scratch: &Scratch, software: &Software) -> usize {
         session.execute(&format!("INSERT INTO public.done VALUES ('{id}', 'its own')"), &[]).unwrap();
         session.execute(&software.finish.replace("{id}", &id), &[]).unwrap();
     }
-    unreachable!()
+    2_000
 }
 
 /// Works until nothing is left.
@@ -83,7 +95,7 @@ fn work(scratch: &Scratch, spec: &QueueSpec, worker: &str) {
     let queue = open(scratch, spec, worker);
     let mut session = scratch.session();
     loop {
-        let batch = queue.claim(40, Duration::ZERO).unwrap();
+        let batch = queue.claim(u32::try_from(items() / 15).unwrap().min(1000), Duration::ZERO).unwrap();
         if batch.is_empty() {
             return;
         }
@@ -97,9 +109,9 @@ fn work(scratch: &Scratch, spec: &QueueSpec, worker: &str) {
 /// Each that waited was done once, and the table is as the software knows it.
 fn is_done(scratch: &Scratch, software: &Software, spec: &QueueSpec) {
     let done = scratch.look("SELECT concat_ws(' ', count(*), count(DISTINCT id)) FROM public.done");
-    assert_eq!(done, format!("{ITEMS} {ITEMS}"), "{}", software.spec);
+    assert_eq!(done, format!("{} {}", items(), items()), "{}", software.spec);
     let [look, answer] = software.after;
-    assert_eq!(scratch.look(look), answer.replace("{n}", &ITEMS.to_string()), "{}", software.spec);
+    assert_eq!(scratch.look(look), answer.replace("{n}", &items().to_string()), "{}", software.spec);
     let left = open(scratch, spec, "looks").claim(1, Duration::ZERO).unwrap();
     assert!(left.is_empty(), "{}", software.spec);
 }

@@ -5,6 +5,28 @@ use readpast::item::Action;
 use std::time::Duration;
 use support::scratch::all;
 
+/// As its migration for ActiveRecord makes it.
+pub const DELAYED_JOB: Software = Software {
+    name: "delayed_job",
+    spec: "delayed_job",
+    tables: "CREATE TABLE delayed_jobs (id bigserial PRIMARY KEY, priority integer DEFAULT 0 NOT NULL, attempts integer DEFAULT 0 NOT NULL,
+    handler text NOT NULL, last_error text, run_at timestamp(6), locked_at timestamp(6), failed_at timestamp(6), locked_by varchar, queue varchar,
+    created_at timestamp(6) NOT NULL, updated_at timestamp(6) NOT NULL)
+
+CREATE INDEX delayed_jobs_priority ON delayed_jobs (priority, run_at)
+
+INSERT INTO delayed_jobs (handler, run_at, created_at, updated_at)
+SELECT '--- ' || n, localtimestamp - interval '1 day', localtimestamp, localtimestamp FROM generate_series(1, {n}) AS n
+
+INSERT INTO delayed_jobs (handler, failed_at, created_at, updated_at) VALUES ('failed', now(), now(), now())",
+    take: "UPDATE delayed_jobs SET locked_at = localtimestamp, locked_by = 'host:1' WHERE id IN (
+            SELECT id FROM delayed_jobs WHERE ((run_at <= localtimestamp AND (locked_at IS NULL
+                OR locked_at < localtimestamp - interval '4 hours')) OR locked_by = 'host:1') AND failed_at IS NULL
+            ORDER BY priority ASC, run_at ASC LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id::text",
+    finish: "DELETE FROM delayed_jobs WHERE id = {id}",
+    after: ["SELECT string_agg(handler, ' ') FROM delayed_jobs", "failed"],
+};
+
 const LARAVEL: Software = Software {
     name: "Laravel",
     spec: "laravel",
@@ -239,7 +261,7 @@ INSERT INTO kombu_message (\"timestamp\", payload, queue_id, visible) VALUES (lo
 
 #[test]
 fn jobs_are_drained_beside_the_workers_of_the_software() {
-    for software in [LARAVEL, RIVER, OBAN, PG_BOSS, GRAPHILE, PROCRASTINATE, DJANGO, CELERY] {
+    for software in [DELAYED_JOB, LARAVEL, RIVER, OBAN, PG_BOSS, GRAPHILE, PROCRASTINATE, DJANGO, CELERY] {
         let (scratch, spec) = adopted(&software, "drain beside");
         // One of readpast's workers holds some all the time.
         let holds = open(&scratch, &spec, "holds");
