@@ -274,6 +274,9 @@ fn a_key_that_would_not_be_found_is_a_finding() {
             ),
         ];
         for (kind, described, remedy) in cases {
+            if kind == "rowversion" && !database.shows_bytes() {
+                continue;
+            }
             database.run(&format!("CREATE TABLE odd (id {kind} NOT NULL PRIMARY KEY, state int NOT NULL)"));
             let mut key = described.clone();
             (key["name"], key["source"]) = (json!("id"), json!("producer"));

@@ -44,7 +44,7 @@ impl Database {
         self.dialect == Dialect::SqlServer
     }
 
-    /// Whether it writes bytes as hexadecimal digits, as the stand-in for SQL Server cannot.
+    /// Whether it has row versions, and writes bytes as hexadecimal digits, as the stand-in for SQL Server cannot.
     pub fn shows_bytes(&self) -> bool {
         !self.is_sql_server() || self.look("SELECT CAST(SERVERPROPERTY('Babelfish') AS int)") != "1"
     }
