@@ -55,6 +55,8 @@ fn key(place: &DescriptionPath, key: &[KeyColumn]) -> Checked {
         let from_table = |column: &KeyColumn| column.source == KeySource::Table;
         match kind {
             ColumnKind::Text(None) => return place.key("type").refuse("text in a key has a length, like text(40)"),
+            // The longest that an index takes.
+            ColumnKind::Binary(Some(1701..)) => return place.key("type").refuse("a key has at most 1700 bytes"),
             ColumnKind::Integer
             | ColumnKind::BigInteger
             | ColumnKind::Decimal(..)
