@@ -26,7 +26,7 @@ mod value;
 pub use crate::item::Rate;
 
 pub use self::{
-    examples::EXAMPLES,
+    examples::{EXAMPLES, OTHERS},
     limit::LimitSpec,
     options::{
         BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RetentionSpec,
@@ -38,8 +38,8 @@ pub use self::{
     schedule::{ScheduleSpec, read_item as schedule_item},
     sql::{CheckSpec, ReferenceSpec, SqlName},
     table::{
-        ColumnCondition, Holds, IndexSpec, KeyColumn, KeySource, LifecycleSpec, Literal, SeekColumn, SettingsTableSpec,
-        StateSpec, TableSpec,
+        ColumnCondition, Holds, IndexSpec, KeyColumn, KeySource, KeyText, LifecycleSpec, Literal, SeekColumn,
+        SettingsTableSpec, StateSpec, TableSpec,
     },
 };
 

@@ -34,16 +34,18 @@ pub(crate) struct TableColumn {
     pub(crate) family: TypeFamily,
     /// The alias type or domain it was declared with.
     alias: Option<String>,
-    /// The most characters of text; `None` is any number.
+    /// The most characters of text, or bytes; `None` is any number.
     pub(crate) length: Option<i64>,
     pub(crate) nullable: bool,
     pub(crate) computed: bool,
     pub(crate) identity: bool,
     pub(crate) has_default: bool,
-    /// The decimals of a time's seconds.
+    /// The decimals of a time's seconds, or of an exact number; below zero, as many as a value has.
     pub(crate) decimals: i64,
     /// The collation of text, where it is not the database's.
     pub(crate) collation: Option<String>,
+    /// The collation of text in SQL Server, whichever it is.
+    pub(crate) collated: Option<String>,
     /// The code page of text, which lacks most letters.
     pub(crate) code_page: Option<i64>,
     /// The words of an enum.
@@ -89,7 +91,8 @@ pub(crate) fn find_table(
                 family,
                 type_name,
                 alias: optional_text(&rows, row, 2),
-                length: number(&rows, row, 3).filter(|length| *length >= 0 && family == TypeFamily::Text),
+                length: number(&rows, row, 3)
+                    .filter(|length| *length >= 0 && matches!(family, TypeFamily::Text | TypeFamily::Binary)),
                 nullable: flag(&rows, row, 4),
                 computed: flag(&rows, row, 5),
                 identity: flag(&rows, row, 6),
@@ -98,6 +101,7 @@ pub(crate) fn find_table(
                 collation: optional_text(&rows, row, 9),
                 code_page: number(&rows, row, 10),
                 labels: labels.unwrap_or_default(),
+                collated: optional_text(&rows, row, 12),
             }
         })
         .collect();

@@ -97,6 +97,18 @@ fn fits(kind: ColumnKind, value: &str) -> bool {
         ColumnKind::BigInteger => value.trim().parse::<i64>().is_ok(),
         ColumnKind::Guid => Uuid::parse_str(value).is_ok(),
         ColumnKind::Timestamp => normalize_utc(value).is_some(),
+        // The servers would round a number, and cut or refuse bytes.
+        ColumnKind::Decimal(precision, scale) => {
+            let digits = value.strip_prefix('-').unwrap_or(value);
+            let (whole, after) = digits.split_once('.').unwrap_or((digits, ""));
+            let all = |part: &str, most: usize| part.len() <= most && part.bytes().all(|byte| byte.is_ascii_digit());
+            !whole.is_empty() && all(whole, usize::from(precision - scale).max(1)) && all(after, usize::from(scale))
+        }
+        ColumnKind::Binary(most) => {
+            value.len().is_multiple_of(2)
+                && most.is_none_or(|most| value.len() <= 2 * usize::from(most))
+                && value.bytes().all(|byte| byte.is_ascii_hexdigit())
+        }
         _ => true,
     }
 }
@@ -118,11 +130,15 @@ mod tests {
         let own = QueueSpec::from_json(r#"{"queue": "Q"}"#).unwrap();
         let number = spec("{ name = 'id', type = 'integer' }");
         let guid = spec("{ name = 'id', type = 'guid' }");
+        let amount = spec("{ name = 'id', type = 'decimal(4, 1)' }");
+        let bytes = spec("{ name = 'id', type = 'binary(2)' }");
         let two = spec("{ name = 'a', type = 'text(5)' }, { name = 'b', type = 'bigint' }");
         for (spec, good, bad, what) in [
             (&own, &["2026-11-21", "2026-11-21T08:30:00.1234567"][..], &["2026", "abc", "2026-13-01"][..], "timestamp"),
             (&number, &["1", "-5"], &["one", "2147483648", "1.0", ""], "id (integer)"),
             (&guid, &["6f9619ff-8b86-d011-b42d-00c04fc964ff"], &["6f9619ff"], "id (guid)"),
+            (&amount, &["0", "-123.4", "999."], &["1.25", "1234", ".5", "", "one"], "id (decimal(4, 1))"),
+            (&bytes, &["01fF", "", "00"], &["1", "010203", "0x01", "zz"], "id (binary(2))"),
             (&two, &[r#"["x","1"]"#, r#"["x",1]"#], &["x", r#"["x"]"#, r#"["x","y"]"#], "a (text(5)), b (bigint)"),
         ] {
             good.iter().for_each(|key| spec.check_key(key).unwrap());

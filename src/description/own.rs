@@ -44,7 +44,7 @@ impl TableSpec {
             schema: None,
             name: spec.queue.to_identifier(),
             create: true,
-            key: vec![KeyColumn { name: column("EnqueuedAt"), kind: ColumnKind::Timestamp, source: KeySource::Table }],
+            key: vec![KeyColumn::new(column("EnqueuedAt"), ColumnKind::Timestamp, KeySource::Table)],
             seek: Vec::new(),
             local_time: false,
             rows: Vec::new(),

@@ -65,10 +65,34 @@ pub struct SettingsTableSpec {
 pub struct KeyColumn {
     /// Its name.
     pub name: Identifier,
-    /// Its type: integer, bigint, guid, text(n) or timestamp.
+    /// Its type: integer, bigint, decimal(p, s), guid, text(n), binary(n) or timestamp.
     pub kind: ColumnKind,
+    /// The form of its text in the table.
+    pub stored: KeyText,
+    /// Its collation in SQL Server, where that is not the database's.
+    pub collation: Option<Identifier>,
     /// The source of a new item's value.
     pub source: KeySource,
+}
+
+impl KeyColumn {
+    /// A column of this name: text as each server usually has it, in the database's collation.
+    #[must_use]
+    pub const fn new(name: Identifier, kind: ColumnKind, source: KeySource) -> Self {
+        Self { name, kind, stored: KeyText::Usual, collation: None, source }
+    }
+}
+
+/// The form of a key's text in the table: compared with text in another one, an index would not be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum KeyText {
+    /// `nvarchar` or `nchar`; in PostgreSQL `varchar` or `text`.
+    #[default]
+    Usual,
+    /// `varchar`.
+    Varchar,
+    /// `char`.
+    Char,
 }
 
 /// The source of the key of a new item.

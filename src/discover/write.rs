@@ -3,17 +3,14 @@
 use super::known::System;
 use super::meaning::{self, Role};
 use super::table::{Column, Table};
-use crate::description::{EXAMPLES, QueueSpec};
+use crate::description::{EXAMPLES, OTHERS, QueueSpec};
 use crate::dialect::Dialect;
 use crate::item::ItemState;
 
 /// The description, or the reason why there is none.
 pub(super) fn description(dialect: Dialect, table: &Table, system: Option<&System>) -> Result<String, String> {
-    let known = system.and_then(|system| system.spec);
-    let known = known.and_then(|spec| EXAMPLES.iter().find(|(name, _)| *name == spec)).map(|(_, text)| *text);
-    if let Some(text) = known {
-        let schema = format!("[table]\nschema = {}", quoted(&written(dialect, &table.schema)));
-        return Ok(text.replacen("[table]", &schema, 1));
+    if let Some(text) = system.and_then(|system| system.spec).and_then(|spec| known(dialect, spec)) {
+        return Ok(renamed(dialect, text, table));
     }
     let text = inferred(dialect, table, true)?;
     if QueueSpec::from_text(&text).is_ok() {
@@ -22,6 +19,25 @@ pub(super) fn description(dialect: Dialect, table: &Table, system: Option<&Syste
     // A column that no description takes: a consumer needs none of them.
     let text = inferred(dialect, table, false)?;
     QueueSpec::from_text(&text).map(|_| text).map_err(|error| error.message().to_owned())
+}
+
+/// The description of this name that comes with readpast; some software has another on each server.
+fn known(dialect: Dialect, spec: &str) -> Option<&'static str> {
+    let of_server = match dialect {
+        Dialect::SqlServer => format!("{spec}_sql_server"),
+        Dialect::Postgres => format!("{spec}_postgres"),
+    };
+    let mut known = EXAMPLES.iter().chain(OTHERS);
+    known.find(|(name, _)| *name == spec || *name == of_server).map(|(_, text)| *text)
+}
+
+/// The same with the table that was found in its place.
+fn renamed(dialect: Dialect, text: &str, table: &Table) -> String {
+    let (schema, name) = (quoted(&written(dialect, &table.schema)), quoted(&written(dialect, &table.name)));
+    let Some((before, after)) = text.split_once("[table]\n") else { return text.to_owned() };
+    let is_name = |line: &&str| line.starts_with("schema = ") || line.starts_with("name = ");
+    let after: Vec<_> = after.lines().skip_while(is_name).collect();
+    format!("{before}[table]\nschema = {schema}\nname = {name}\n{}\n", after.join("\n"))
 }
 
 /// A text in TOML.
@@ -60,7 +76,7 @@ fn queue_name(table: &Table) -> String {
 fn kind(column: &Column, is_key: bool) -> Option<String> {
     let text = |most: i64| (1..=4000).contains(&most).then(|| format!("text({most})"));
     Some(match column.kind.as_str() {
-        "int4" | "int" => "integer".to_owned(),
+        "int4" | "int" | "int2" | "smallint" | "tinyint" => "integer".to_owned(),
         "int8" | "bigint" => "bigint".to_owned(),
         "uuid" | "uniqueidentifier" => "guid".to_owned(),
         _ if column.is_text() => match text(column.length) {
@@ -69,6 +85,15 @@ fn kind(column: &Column, is_key: bool) -> Option<String> {
             None => "text".to_owned(),
         },
         _ if column.is_time() => "timestamp".to_owned(),
+        // PostgreSQL has both in one number; what the other server has, adopt says.
+        "numeric" | "decimal" if is_key && column.length >= 1 << 16 => {
+            format!("decimal({}, {})", column.length >> 16, column.length & 2047)
+        }
+        "numeric" | "decimal" if is_key => "decimal(38, 0)".to_owned(),
+        "bytea" | "binary" | "varbinary" if is_key && (1..=900).contains(&column.length) => {
+            format!("binary({})", column.length)
+        }
+        "bytea" | "binary" | "varbinary" if is_key => "binary(900)".to_owned(),
         _ if is_key => return None,
         "bool" | "bit" => "boolean".to_owned(),
         "float4" | "float8" | "real" | "float" => "float".to_owned(),
@@ -98,7 +123,12 @@ fn inferred(dialect: Dialect, table: &Table, with_columns: bool) -> Result<Strin
         };
         let from = if column.numbered { "table" } else { "producer" };
         let name = quoted(&written(dialect, &column.name));
-        key_list.push(format!("{{ name = {name}, type = {kind:?}, source = {from:?} }}"));
+        let stored = match (dialect, column.kind.as_str()) {
+            (Dialect::SqlServer, "varchar") => ", stored = \"varchar\"",
+            (Dialect::SqlServer, "char") | (Dialect::Postgres, "bpchar") => ", stored = \"char\"",
+            _ => "",
+        };
+        key_list.push(format!("{{ name = {name}, type = {kind:?}, source = {from:?}{stored} }}"));
     }
 
     let mut out =

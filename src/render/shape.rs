@@ -5,7 +5,8 @@ use super::names::TableNames;
 use super::table::{holds, literal, row_tests};
 use super::{columns, shown};
 use crate::description::{
-    Assignment, ColumnKind, Completion, Holds, KeySource, LifecycleSpec, Literal, QueueSpec, TableSpec,
+    Assignment, ColumnKind, Completion, Holds, KeyColumn, KeySource, KeyText, LifecycleSpec, Literal, QueueSpec,
+    TableSpec,
 };
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
@@ -55,7 +56,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
     };
     context! {
         // The types that keys are read with: text at any length, so that none is cut to fit.
-        key_types => table.key.iter().map(|key| key_type(dialect, key.kind)).collect::<Vec<_>>(),
+        key_types => table.key.iter().map(|key| key_column_type(dialect, key)).collect::<Vec<_>>(),
         written,
         shown => shown::columns(dialect, spec, table),
         state_column => assignments.iter().find(|a| names_states(a)).map(|a| quoted(&a.column)),
@@ -109,6 +110,16 @@ fn waits(dialect: Dialect, names: TableNames, table: &TableSpec) -> Option<Value
     let (column, values) = table.waits()?;
     let literals: Vec<_> = values.into_iter().flatten().map(|value| literal(dialect, value)).collect();
     Some(context! { quoted => names.quoted(column), literals })
+}
+
+/// The type of a column of the key in variables and parameters: without digits and a length, to which a value would be cut, and of
+/// the family of the column, whose index is not used for another.
+pub(super) fn key_column_type(dialect: Dialect, key: &KeyColumn) -> String {
+    match (dialect, key.kind, key.stored) {
+        (Dialect::Postgres, ColumnKind::Decimal(..), _) => "numeric".to_owned(),
+        (Dialect::Postgres, ColumnKind::Text(_), KeyText::Char) => "bpchar".to_owned(),
+        (_, kind, _) => key_type(dialect, kind),
+    }
 }
 
 pub(super) fn key_type(dialect: Dialect, kind: ColumnKind) -> String {
@@ -175,12 +186,12 @@ fn inserted(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value>
             name => key.name.as_str(),
             shown => key.name.quoted(dialect.quote_style()),
             parameter => format!("\"{}_\"", key.name.as_str()),
-            type => key_type(dialect, key.kind),
+            type => key_column_type(dialect, key),
             is_time => key.kind == ColumnKind::Timestamp,
             is_drawn => key.kind == ColumnKind::Guid,
             is_given => true,
             default => (),
-            is_binary => false,
+            is_binary => matches!(key.kind, ColumnKind::Binary(_)),
             role => role_of(&key.name),
         });
     }
@@ -274,6 +285,15 @@ fn work(dialect: Dialect, spec: &QueueSpec) -> Vec<Value> {
     listed.map(|column| columns::context(dialect, column, !spec.is_own())).collect()
 }
 
+/// A column of the key of a table that readpast makes.
+fn made_key(dialect: Dialect, key: &KeyColumn) -> String {
+    match (dialect, key.kind, key.stored) {
+        (Dialect::SqlServer, ..) => format!("{}{}", super::tsql::key_type(key), super::tsql::collate(key)),
+        (Dialect::Postgres, ColumnKind::Text(Some(length)), KeyText::Char) => format!("char({length})"),
+        (Dialect::Postgres, kind, _) => dialect.column_type(kind),
+    }
+}
+
 /// The columns of a table that readpast makes in this shape: the key, the payload, the life cycle, the states.
 fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
     let names = TableNames::of(dialect, spec);
@@ -291,7 +311,7 @@ fn made(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
         let whole = matches!(key.kind, ColumnKind::Integer | ColumnKind::BigInteger);
         let value = context! {
             means => "key",
-            type => dialect.column_type(key.kind),
+            type => made_key(dialect, key),
             numbered => by_table && whole,
             drawn => by_table && key.kind == ColumnKind::Guid,
             stamped => by_table && key.kind == ColumnKind::Timestamp,

@@ -1,7 +1,7 @@
 //! The columns of an item as workers see them: in the worker view, and in the results of claims and Find_.
 
 use super::names::TableNames;
-use super::shape::key_type;
+use super::shape::{key_column_type, key_type};
 use crate::description::{ColumnKind, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
@@ -43,7 +43,7 @@ pub(super) fn columns(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         stored(&column.name, kind, [column.sql_type.is_some(), column.secret])
     });
     let keys = table.key.iter().filter(|key| !spec.columns.iter().any(|column| column.name == key.name));
-    let keys = keys.map(|key| stored(&key.name, key_type(dialect, key.kind), [false; 2]));
+    let keys = keys.map(|key| stored(&key.name, key_column_type(dialect, key), [false; 2]));
     let kind = table.lifecycle.kind.iter().map(|_| life("type", ColumnKind::Text(None), "Type", "ItemType"));
     let lived = kind.chain(LIFE.iter().map(|(what, ours, theirs)| life(what, kind_of(what), ours, theirs)));
     let of_subtypes = spec.subtypes.iter().enumerate().flat_map(|(place, subtype)| {

@@ -84,6 +84,7 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
                 by_producer => column.source == KeySource::Producer,
                 is_guid => column.kind == crate::description::ColumnKind::Guid,
                 is_time => column.kind == crate::description::ColumnKind::Timestamp,
+                is_binary => matches!(column.kind, crate::description::ColumnKind::Binary(_)),
                 path => columns::path(column.name.as_str()),
             }
         })

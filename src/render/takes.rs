@@ -1,7 +1,7 @@
 //! The JSON members that a procedure takes: an object like a description's columns, with its types. The database checks its
 //! arguments by it, in one place (`QueueTake`, `queue_taken_fn`).
 
-use crate::description::{ColumnSpec, KeySource, MAX_DELAY_MS, QueueSpec, TableSpec};
+use crate::description::{ColumnKind, ColumnSpec, KeyColumn, KeySource, MAX_DELAY_MS, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
 use minijinja::{Value, context};
@@ -26,12 +26,17 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     let when =
         [("due", quoted("timestamp")), ("delay_ms", quoted(&format!("milliseconds (from 0 to {MAX_DELAY_MS})")))];
     let add = [("type", json!(spec.types).to_string()), ("step", step), ("columns", columns(spec, table))];
+    // Bytes stand in a key as hexadecimal digits.
+    let asked = |column: &KeyColumn| match column.kind {
+        ColumnKind::Binary(_) => quoted("text"),
+        kind => quoted(&kind.to_string()),
+    };
     let the_key = match table.key.as_slice() {
-        [one] => quoted(&one.kind.to_string()),
+        [one] => asked(one),
         // An array, in which the place is the name.
         several => {
             let places: Vec<_> = (0..several.len()).map(|place| place.to_string()).collect();
-            let kinds = several.iter().map(|column| quoted(&column.kind.to_string()));
+            let kinds = several.iter().map(asked);
             object(&places.iter().map(String::as_str).zip(kinds).collect::<Vec<_>>(), 8)
         }
     };

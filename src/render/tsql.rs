@@ -7,7 +7,7 @@ use super::names::TableNames;
 use super::table::literal;
 use super::{columns, kinds, subtypes};
 use crate::description::{
-    ColumnKind, ColumnSpec, Completion, Holds, KeyColumn, KeySource, OWN_COLUMNS, QueueSpec, TableSpec,
+    ColumnKind, ColumnSpec, Completion, Holds, KeyColumn, KeySource, KeyText, OWN_COLUMNS, QueueSpec, TableSpec,
 };
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
@@ -142,7 +142,9 @@ fn key_context(spec: &QueueSpec, key: &KeyColumn, at: usize) -> Value {
     let taken = LEASE_COLUMNS.iter().any(|name| name.eq_ignore_ascii_case(key.name.as_str()));
     context! {
         name => key.name.as_str(),
-        type => DIALECT.column_type(key.kind),
+        type => key_type(key),
+        collate => collate(key),
+        hex => if let ColumnKind::Binary(Some(bytes)) = key.kind { 2 * u32::from(bytes) } else { 0 },
         is_guid => key.kind == ColumnKind::Guid,
         is_time => key.kind == ColumnKind::Timestamp,
         path => columns::path(key.name.as_str()),
@@ -154,6 +156,19 @@ fn key_context(spec: &QueueSpec, key: &KeyColumn, at: usize) -> Value {
         shown => quoted.clone(),
         quoted,
     }
+}
+
+/// The type of a column of the key.
+pub(super) fn key_type(key: &KeyColumn) -> String {
+    match (key.kind, key.stored) {
+        (ColumnKind::Text(Some(length)), KeyText::Varchar | KeyText::Char) => format!("varchar({length})"),
+        (kind, _) => DIALECT.column_type(kind),
+    }
+}
+
+/// Its collation, where it has another than the database: text that is compared with it needs the same.
+pub(super) fn collate(key: &KeyColumn) -> String {
+    key.collation.as_ref().map(|collation| format!(" COLLATE {}", collation.as_str())).unwrap_or_default()
 }
 
 /// Whether a new item's value of this column is known before its row is there. The procedure generates a GUID, and not the table,

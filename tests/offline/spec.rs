@@ -7,7 +7,8 @@ mod mistakes;
 mod round_trip;
 
 use crate::tree::{fenced, root};
-use readpast::{Dialect, QueueSpec, description::EXAMPLES, ident::Identifier};
+use readpast::description::{EXAMPLES, OTHERS};
+use readpast::{Dialect, QueueSpec, ident::Identifier};
 use std::fs;
 
 /// `{"queue": "Notification"}` is all that readpast's own queue needs, and what the first release stored still reads.
@@ -35,16 +36,18 @@ fn the_file_or_the_text_decides_the_format() {
 
 #[test]
 fn examples_read_and_come_back_from_json() {
-    for (name, text) in EXAMPLES {
-        let spec = QueueSpec::from_toml(text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(QueueSpec::from_json(&spec.to_json()).unwrap(), spec, "{name}");
+    for (folder, examples) in [("sql/specs", EXAMPLES), ("sql/specs/others", OTHERS)] {
+        for (name, text) in examples {
+            let spec = QueueSpec::from_toml(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(QueueSpec::from_json(&spec.to_json()).unwrap(), spec, "{name}");
+        }
+        let files = fs::read_dir(root(folder)).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        let mut files: Vec<_> = files.filter(|name| name.ends_with(".toml")).collect();
+        files.sort();
+        let mut compiled: Vec<_> = examples.iter().map(|(name, _)| format!("{name}.toml")).collect();
+        compiled.sort();
+        assert_eq!(compiled, files, "every file is compiled in");
     }
-    let mut files: Vec<_> =
-        fs::read_dir(root("sql/specs")).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-    files.sort();
-    let mut compiled: Vec<_> = EXAMPLES.iter().map(|(name, _)| format!("{name}.toml")).collect();
-    compiled.sort();
-    assert_eq!(compiled, files, "every file is compiled in");
 }
 
 /// Every block of TOML or JSON in the reference is a description, or the beginning of one that the others complete.

@@ -3,7 +3,7 @@
 use readpast::discover::{Candidate, discover};
 use readpast::item::{Action, Settlement};
 use readpast::{Queue, QueueSpec};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::both::Database;
 use support::scratch::Scratch;
 
@@ -18,7 +18,8 @@ GO
 CREATE TABLE outbox_messages (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), payload text NOT NULL, is_processed boolean NOT NULL DEFAULT FALSE,
     created_at timestamptz NOT NULL DEFAULT now(), retry_count int NOT NULL DEFAULT 0, worker text);
 GO
-CREATE TABLE lock_table (request_id bigint PRIMARY KEY, request text, locked_by text, locked_at timestamptz, finished_at timestamptz, attempts int);
+CREATE TABLE lock_table (request_id numeric(12, 0), region char(4), hash bytea, request text, locked_by text, locked_at timestamptz,
+    finished_at timestamptz, attempts int, PRIMARY KEY (request_id, region, hash));
 GO
 CREATE TABLE ready_tasks (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text, run_at timestamptz, attempts int NOT NULL DEFAULT 0);
 GO
@@ -37,7 +38,8 @@ GO
 CREATE TABLE outbox_messages (id uniqueidentifier PRIMARY KEY DEFAULT NEWID(), payload nvarchar(max) NOT NULL, is_processed bit NOT NULL DEFAULT 0,
     created_at datetime2 NOT NULL DEFAULT SYSUTCDATETIME(), retry_count int NOT NULL DEFAULT 0, worker nvarchar(100));
 GO
-CREATE TABLE lock_table (request_id bigint PRIMARY KEY, request nvarchar(max), locked_by nvarchar(100), locked_at datetime2, finished_at datetime2, attempts int);
+CREATE TABLE lock_table (request_id decimal(12, 0), region char(4), request nvarchar(max), locked_by nvarchar(100), locked_at datetime2,
+    finished_at datetime2, attempts int, PRIMARY KEY (request_id, region));
 GO
 CREATE TABLE ready_tasks (id bigint IDENTITY PRIMARY KEY, body nvarchar(max), run_at datetime2, attempts int NOT NULL DEFAULT 0);
 GO
@@ -92,7 +94,10 @@ fn queues_are_found_and_described_as_adopt_takes_them() {
             assert!(plan.is_possible(), "{:?}: {text}", plan.findings);
             plan.apply(&database.config(&[])).unwrap();
             let insert = match table.name.as_str() {
-                "lock_table" => "INSERT INTO lock_table (request_id, request) VALUES (1, 'x')",
+                "lock_table" => database.pick(
+                    "INSERT INTO lock_table (request_id, region, request) VALUES (1, 'eu', 'x')",
+                    "INSERT INTO lock_table (request_id, region, hash, request) VALUES (1, 'eu', '\\xff', 'x')",
+                ),
                 "outbox_messages" => "INSERT INTO outbox_messages (payload) VALUES ('x')",
                 "mail_queue" => "INSERT INTO mail_queue (body) VALUES ('x')",
                 "ready_tasks" => "INSERT INTO ready_tasks (body) VALUES ('x')",
@@ -118,7 +123,7 @@ fn queues_are_found_and_described_as_adopt_takes_them() {
 #[test]
 fn known_software_is_named_to_a_login_that_sees_little() {
     let mut scratch = Scratch::empty();
-    scratch.run(DELAYED_JOBS);
+    crate::others::make(&scratch, crate::others::DELAYED_JOB.tables);
     scratch.run("CREATE SCHEMA boss");
     scratch.run("ALTER TABLE delayed_jobs SET SCHEMA boss");
     let role = scratch.role();
@@ -133,82 +138,17 @@ fn known_software_is_named_to_a_login_that_sees_little() {
     assert!(plan.is_possible(), "{:?}: {text}", plan.findings);
 }
 
-/// As delayed_job's migration for ActiveRecord makes it.
-const DELAYED_JOBS: &str = "CREATE TABLE delayed_jobs (
-    id bigserial PRIMARY KEY, priority integer DEFAULT 0 NOT NULL, attempts integer DEFAULT 0 NOT NULL, handler text NOT NULL,
-    last_error text, run_at timestamp(6) without time zone, locked_at timestamp(6) without time zone,
-    failed_at timestamp(6) without time zone, locked_by character varying, queue character varying,
-    created_at timestamp(6) without time zone NOT NULL, updated_at timestamp(6) without time zone NOT NULL);
-    CREATE INDEX delayed_jobs_priority ON delayed_jobs (priority, run_at)";
-
-/// Thousands of its rows are drained beside a worker of its own kind, and each is done once.
-#[test]
-fn delayed_jobs_are_drained_beside_its_own_workers() {
-    let scratch = Scratch::empty();
-    scratch.run(DELAYED_JOBS);
-    scratch.run("CREATE TABLE done (id bigint NOT NULL)");
-    let spec = QueueSpec::from_text(include_str!("../../sql/specs/delayed_job.toml")).unwrap();
-    readpast::install(&scratch.config(&[]), Some(&spec)).unwrap();
-    let items = 5_000;
-    scratch.run(&format!(
-        "INSERT INTO delayed_jobs (handler, run_at, created_at, updated_at)
-         SELECT '--- ' || n, localtimestamp - interval '1 day', localtimestamp, localtimestamp FROM generate_series(1, {items}) AS n"
-    ));
-    scratch.run(
-        "INSERT INTO delayed_jobs (handler, failed_at, created_at, updated_at) VALUES ('failed', now(), now(), now())",
-    );
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut session = scratch.session();
-            // Its reserve, and its delete when the job is done.
-            let take = "WITH taken AS (
-                UPDATE delayed_jobs SET locked_at = localtimestamp, locked_by = 'host:1' WHERE id IN (
-                    SELECT id FROM delayed_jobs WHERE ((run_at <= localtimestamp AND (locked_at IS NULL
-                        OR locked_at < localtimestamp - interval '4 hours')) OR locked_by = 'host:1') AND failed_at IS NULL
-                    ORDER BY priority ASC, run_at ASC LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id)
-                INSERT INTO done SELECT id FROM taken RETURNING id";
-            for _ in 0..200 {
-                let rows = session.execute(take, &[]).unwrap();
-                if rows.is_empty() {
-                    break;
-                }
-                session.execute("DELETE FROM delayed_jobs WHERE locked_by = 'host:1'", &[]).unwrap();
-            }
-        });
-        for worker in ["a", "b"] {
-            let scratch = &scratch;
-            scope.spawn(move || {
-                let queue = Queue::open(&scratch.config(&[("worker", worker)]), "DelayedJob").unwrap();
-                let mut session = scratch.session();
-                loop {
-                    let batch = queue.claim(100, Duration::ZERO).unwrap();
-                    if batch.is_empty() {
-                        break;
-                    }
-                    let keys: Vec<_> = batch.iter().map(|item| item.key().to_owned()).collect();
-                    session
-                        .execute(&format!("INSERT INTO done SELECT unnest(ARRAY[{}]::bigint[])", keys.join(", ")), &[])
-                        .unwrap();
-                    queue.settle(&support::scratch::all(&batch, Action::Complete), None).unwrap();
-                }
-            });
-        }
-    });
-    assert_eq!(
-        scratch.look("SELECT concat_ws(' ', count(*), count(DISTINCT id)) FROM done"),
-        format!("{items} {items}")
-    );
-    assert_eq!(scratch.look("SELECT string_agg(handler, ' ') FROM delayed_jobs"), "failed");
-}
-
 /// The values of a status come from the statistics, a churn from the server's figures; thousands of other tables hide neither.
 #[test]
 fn statistics_say_what_a_status_means_among_many_tables() {
-    let scratch = Scratch::empty();
-    scratch.run(
-        "DO $$ BEGIN FOR n IN 1..1000 LOOP EXECUTE format('CREATE TABLE other_%s (id bigint PRIMARY KEY, status text, city text)', n);
-         END LOOP; END $$",
-    );
+    let mut scratch = Scratch::empty();
+    // A transaction locks each of them.
+    for thousand in 0..5 {
+        scratch.run(&format!(
+            "DO $$ BEGIN FOR n IN 1..1000 LOOP EXECUTE format(
+                'CREATE TABLE other_{thousand}_%s (id bigint PRIMARY KEY, status text, city text)', n); END LOOP; END $$"
+        ));
+    }
     scratch
         .run("CREATE TABLE sms_work (id bigserial PRIMARY KEY, state text, body text, tries int NOT NULL DEFAULT 0)");
     scratch.run(
@@ -220,9 +160,17 @@ fn statistics_say_what_a_status_means_among_many_tables() {
     scratch.run("INSERT INTO comes_and_goes (body) SELECT 'x' FROM generate_series(1, 5000)");
     scratch.run("DELETE FROM comes_and_goes");
     scratch.wait_for("SELECT n_tup_del FROM pg_stat_user_tables WHERE relname = 'comes_and_goes'", "5000");
+    let started = Instant::now();
     let report = discover(&scratch.config(&[])).unwrap();
+    println!("5000 other tables: {:?}", started.elapsed());
     let names: Vec<_> = report.tables.iter().map(|table| table.name.as_str()).collect();
     assert_eq!(names, ["comes_and_goes", "sms_work"], "{report:#?}");
+    // A login without a right sees the catalog and the figures, but no statistics of columns.
+    let role = scratch.role();
+    let connection = support::scratch::changed(&scratch.connection(), &[("Uid", &role), ("Pwd", "p")]);
+    let sees_little = discover(&support::scratch::config(&connection, &[])).unwrap();
+    let names: Vec<_> = sees_little.tables.iter().map(|table| table.name.as_str()).collect();
+    assert!(names.contains(&"comes_and_goes"), "{sees_little:#?}");
     let sms = &report.tables[1];
     let text = sms.description.as_ref().unwrap();
     for line in [

@@ -11,11 +11,21 @@ use support::both::Database;
 /// Keys that must come through JSON and SQL unharmed.
 const TEXTS: [&str; 6] = ["plain", "a\"b\\c", "[1,'2']", "\u{e9}\u{1f600}", "{\"a\": \"b\"}", " , "];
 
+/// The same in a code page.
+const PLAIN: [&str; 6] = ["plain", "a\"b\\c", "[1,'2']", "x y", "{\"a\": 1}", " , "];
+/// Bytes, as JSON has them.
+const BYTES: [&str; 6] = ["AA==", "AP8=", "AP8A", "/w==", "aGV4", "AQI="];
+
 /// The columns of a key, and the values of the item with this number.
 type Kind = (&'static str, Value, fn(usize) -> Value);
 
 fn kinds() -> Vec<Kind> {
     let key = |name: &str, kind: &str, source: &str| json!({"name": name, "type": kind, "source": source});
+    let stored = |mut key: Value, stored: &str, collation: Option<&str>| {
+        key["stored"] = json!(stored);
+        collation.iter().for_each(|name| key["collation"] = json!(name));
+        key
+    };
     vec![
         ("Numbers", json!([key("Id", "bigint", "table")]), |_| json!({})),
         ("Guids", json!([key("Id", "guid", "producer")]), |_| json!({})),
@@ -38,6 +48,29 @@ fn kinds() -> Vec<Kind> {
                 key("Name", "text(9)", "producer")
             ]),
             |i| json!({"At": "2026-11-22T08:30:00", "Name": i.to_string()}),
+        ),
+        (
+            "Amounts",
+            json!([key("Id", "decimal(38, 2)", "producer")]),
+            |i| json!({"Id": format!("-{i}12345678901234567890123456789012345.{i}")}),
+        ),
+        ("Bytes", json!([key("Id", "binary(16)", "producer")]), |i| json!({"Id": BYTES[i]})),
+        ("Chars", json!([stored(key("Id", "text(12)", "producer"), "char", None)]), |i| json!({"Id": PLAIN[i]})),
+        ("Varchars", json!([stored(key("Id", "text(12)", "producer"), "varchar", None)]), |i| json!({"Id": PLAIN[i]})),
+        (
+            "Collated",
+            json!([stored(key("Id", "text(40)", "producer"), "usual", Some("Latin1_General_BIN2"))]),
+            |i| json!({"Id": TEXTS[i]}),
+        ),
+        (
+            "Fours",
+            json!([
+                stored(key("Region", "text(12)", "producer"), "char", Some("Latin1_General_BIN2")),
+                key("Amount", "decimal(9, 3)", "producer"),
+                key("Hash", "binary(4)", "producer"),
+                key("Number", "bigint", "table"),
+            ]),
+            |i| json!({"Region": PLAIN[i], "Amount": format!("{i}.5"), "Hash": BYTES[i]}),
         ),
     ]
 }
@@ -101,6 +134,9 @@ fn items_with_keys_of_every_kind_go_the_whole_way() {
     for database in Database::each() {
         for shape in [Shape::Whole, Shape::Quoted, Shape::Bare] {
             for (kind, key, columns) in kinds() {
+                if key.to_string().contains("binary") && !database.shows_bytes() {
+                    continue;
+                }
                 let name = format!("{kind}{shape:?}");
                 install(&database.config(&[]), Some(&description(&name, &key, shape))).unwrap();
                 drain(&database, &name, columns);
@@ -211,5 +247,47 @@ fn in_pieces(queue: &Queue, filter: &Filter, count: usize, name: &str) {
     if count > 1 {
         let (page, further) = queue.look(filter, None, 1, 5).unwrap();
         assert_eq!((page.len(), further), (1, None), "{name}");
+    }
+}
+
+/// A key that the table has otherwise than described, or that can be none, is a finding with the way out.
+#[test]
+fn a_key_that_would_not_be_found_is_a_finding() {
+    for database in Database::each() {
+        let cases = [
+            (database.pick("varchar(8)", "char(8)"), json!({"type": "text(8)"}), "say stored = "),
+            (
+                database.pick("nvarchar(8)", "varchar(8)"),
+                json!({"type": "text(8)", "stored": "char"}),
+                "leave \"stored\" out",
+            ),
+            ("numeric(10, 2)", json!({"type": "decimal(10, 0)"}), "say decimal(10, 2)"),
+            ("numeric(10, 2)", json!({"type": "integer"}), "decimal(38, 2)"),
+            (database.pick("varbinary(16)", "bytea"), json!({"type": "text(8)"}), "binary("),
+            (database.pick("bit", "boolean"), json!({"type": "integer"}), "name other columns"),
+            ("smallint", json!({"type": "bigint"}), "\"integer\""),
+            (database.pick("rowversion", "double precision"), json!({"type": "binary(8)"}), "name other columns"),
+            (
+                database.pick("nvarchar(8) COLLATE Latin1_General_BIN2", "date"),
+                json!({"type": "text(8)"}),
+                database.pick("say collation = ", "name other columns"),
+            ),
+        ];
+        for (kind, described, remedy) in cases {
+            if kind == "rowversion" && !database.shows_bytes() {
+                continue;
+            }
+            database.run(&format!("CREATE TABLE odd (id {kind} NOT NULL PRIMARY KEY, state int NOT NULL)"));
+            let mut key = described.clone();
+            (key["name"], key["source"]) = (json!("id"), json!("producer"));
+            let text = json!({"queue": "Odd", "columns": [], "table": {"name": "odd", "key": [key],
+                "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}});
+            let spec = QueueSpec::from_json(&text.to_string()).unwrap();
+            let plan = readpast::adopt::plan(&database.config(&[]), &spec).unwrap();
+            let of_key = plan.findings.iter().find(|finding| finding.severity == readpast::finding::Severity::Error);
+            let of_key = of_key.unwrap_or_else(|| panic!("{kind}: {:?}", plan.findings));
+            assert!(of_key.object.ends_with("odd.id") && of_key.remedy.contains(remedy), "{kind}: {of_key:?}");
+            database.run("DROP TABLE odd");
+        }
     }
 }

@@ -25,6 +25,7 @@ mod limits;
 mod limits_shown;
 mod lives;
 mod moves;
+mod others;
 mod pauses;
 mod postgres_claims;
 mod postgres_plans;

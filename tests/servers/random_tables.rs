@@ -56,8 +56,6 @@ impl Draw<'_> {
             ("flag", true) => "bit",
             ("flag", false) => "boolean",
             ("varchar(40)", true) => "nvarchar(40)",
-            ("varchar(40) NOT NULL", true) => "nvarchar(40) NOT NULL",
-            ("varchar(9) NOT NULL", true) => "nvarchar(9) NOT NULL",
             (kind, _) => kind,
         }
         .to_owned();
@@ -82,41 +80,69 @@ fn drawn(dialect: Dialect, dice: &mut Dice) -> Drawn {
         "table": {"schema": if sql_server { "dbo" } else { "public" }, "name": "drawn"}});
 
     // A key that producers give has a name that parameters can have.
-    let identity = if sql_server { "bigint IDENTITY NOT NULL" } else { "bigint GENERATED ALWAYS AS IDENTITY NOT NULL" };
-    let kinds: &[(&str, &str, &str)] = match draw.dice.below(6) {
-        0 | 1 => &[("Id", "bigint", "table")],
-        2 => &[("Id", "guid", "producer")],
-        3 => &[("Code", "text(40)", "producer")],
-        4 => &[("Region", "text(9)", "producer"), ("Id", "bigint", "table")],
+    let kinds: &[(&str, &str, &str, &str)] = match draw.dice.below(13) {
+        0 | 1 => &[("Id", "bigint", "table", "bigint IDENTITY")],
+        2 => &[("Id", "guid", "producer", "guid")],
+        3 => &[("Code", "text(40)", "producer", "varchar(40)")],
+        4 => &[("Region", "text(9)", "producer", "varchar(9)"), ("Id", "bigint", "table", "bigint IDENTITY")],
+        5 => &[
+            ("A", "text(9)", "producer", "varchar(9)"),
+            ("B", "integer", "producer", "int"),
+            ("C", "guid", "producer", "guid"),
+            ("D", "bigint", "producer", "bigint"),
+        ],
+        6 => &[("Id", "decimal(18, 0)", "table", "decimal IDENTITY")],
+        7 => &[("Amount", "decimal(20, 4)", "producer", "decimal(20, 4)")],
+        8 => &[("Hash", "binary(16)", "producer", "bytes")],
+        9 => &[("Code", "text(12)", "producer", "char")],
+        10 => &[("Code", "text(12)", "producer", "collated")],
+        11 => &[("Small", "integer", "producer", "smallint")],
         _ => &[
-            ("A", "text(9)", "producer"),
-            ("B", "integer", "producer"),
-            ("C", "guid", "producer"),
-            ("D", "bigint", "producer"),
+            ("A", "text(12)", "producer", "char"),
+            ("B", "decimal(20, 4)", "producer", "decimal(20, 4)"),
+            ("C", "binary(16)", "producer", "bytes"),
+            ("D", "text(12)", "producer", "collated"),
         ],
     };
     let mut key = Vec::new();
-    for (stem, kind, source) in kinds {
-        let sql = match *kind {
-            "text(40)" => "varchar(40) NOT NULL",
-            // Blanks at the end belong to its type in PostgreSQL.
-            "text(9)" => "varchar(9) NOT NULL",
-            "bigint" if *source == "table" => identity,
-            "guid" => {
-                if sql_server {
-                    "uniqueidentifier NOT NULL"
-                } else {
-                    "uuid NOT NULL"
-                }
-            }
-            other => &format!("{other} NOT NULL").replace("integer", "int"),
+    for (stem, kind, source, made) in kinds {
+        let sql = match (*made, sql_server) {
+            ("bigint IDENTITY", false) => "bigint GENERATED ALWAYS AS IDENTITY",
+            ("decimal IDENTITY", false) => "numeric(18) DEFAULT nextval('public.drawn_seq')",
+            ("decimal IDENTITY", true) => "decimal(18, 0) IDENTITY",
+            ("varchar(40)", true) => "nvarchar(40)",
+            ("varchar(9)", true) => "nvarchar(9)",
+            ("bytes", false) => "bytea",
+            ("bytes", true) => "varbinary(16)",
+            ("char", _) => "char(12)",
+            ("collated", false) => "varchar(12) COLLATE \"C\"",
+            ("collated", true) => "varchar(12) COLLATE Latin1_General_BIN2",
+            (plain, _) => plain,
         };
         let name = draw.add(stem, sql);
-        key.push(json!({"name": name, "type": kind, "source": source}));
+        draw.columns.last_mut().unwrap().push_str(" NOT NULL");
+        let mut column = json!({"name": name, "type": kind, "source": source});
+        match *made {
+            "char" => column["stored"] = json!("char"),
+            "collated" => {
+                column["stored"] = json!("varchar");
+                column["collation"] = json!("Latin1_General_BIN2");
+            }
+            _ => {}
+        }
+        key.push(column);
     }
-    let keys: Vec<_> = kinds.iter().map(|(stem, ..)| draw.name(stem).0).collect();
+    let mut keys: Vec<_> = kinds.iter().map(|(stem, ..)| draw.name(stem).0).collect();
     spec["table"]["key"] = json!(key);
-    let given: Vec<_> = kinds.iter().filter(|(_, _, source)| *source == "producer").copied().collect();
+    let given: Vec<_> = kinds.iter().filter(|kind| kind.2 == "producer").copied().collect();
+    // As tables that many queues share have it: the rows of each lie together.
+    let in_lanes = kinds[0].3.ends_with("IDENTITY") && draw.dice.one_in(3);
+    if in_lanes {
+        let lane = draw.add("lane", "int");
+        draw.columns.last_mut().unwrap().push_str(" NOT NULL");
+        keys.insert(0, draw.name("lane").0);
+        spec["table"]["seek"] = json!({ lane: [7, 8] });
+    }
 
     draw.style = draw.pick(&NAMES);
     let life_style = draw.style;
@@ -150,6 +176,11 @@ fn drawn(dialect: Dialect, dice: &mut Dice) -> Drawn {
     draw.style = life_style;
 
     let mut first = Vec::new();
+    if in_lanes {
+        draw.style = "{}";
+        first.push((draw.name("lane").0, "7".to_owned()));
+        draw.style = life_style;
+    }
     let mut states = Map::new();
     let mut add = |draw: &mut Draw<'_>, stem: &str, kind: &str, values: &[(&str, Value, &str)]| {
         let name = draw.add(stem, kind);
@@ -240,6 +271,10 @@ fn drawn(dialect: Dialect, dice: &mut Dice) -> Drawn {
         }
         spec["table"]["where"] = Value::Object(rows);
     }
+    if in_lanes {
+        let lane = if sql_server { "lane" } else { "\"lane\"" };
+        spec["table"]["where"][lane] = json!(7);
+    }
     draw.style = "{}";
     let what = draw.add("What", "int");
     draw.columns.last_mut().unwrap().push_str(" NOT NULL");
@@ -262,17 +297,21 @@ fn drawn(dialect: Dialect, dice: &mut Dice) -> Drawn {
     spec["table"]["lifecycle"] = Value::Object(life);
 
     let table = if sql_server { "[dbo].[drawn]" } else { "public.drawn" };
-    let ddl = format!("CREATE TABLE {table} ({}, PRIMARY KEY ({}));", draw.columns.join(", "), keys.join(", "));
+    let before = if sql_server { "" } else { "CREATE SEQUENCE IF NOT EXISTS drawn_seq;\nGO\n" };
+    let ddl = format!("{before}CREATE TABLE {table} ({}, PRIMARY KEY ({}));", draw.columns.join(", "), keys.join(", "));
     let shown = what.trim_matches('"').to_owned();
     let (what, _) = draw.name("What");
     let name = move |stem: &str| if sql_server { format!("[{stem}]") } else { format!("\"{stem}\"") };
     let of_key = move |number: usize| -> Vec<(&'static str, Value)> {
         let value = |stem: &'static str, kind: &str| match kind {
+            "decimal(20, 4)" => (stem, json!(format!("-1234567890.{number:02}"))),
+            // The bytes 00, FF and the number.
+            "binary(16)" => (stem, json!(format!("AP8{}", char::from(b'A' + u8::try_from(number).unwrap())))),
             "guid" => (stem, json!(format!("{:08x}-0000-4000-8000-{number:012x}", number * 7))),
             "integer" | "bigint" => (stem, json!(number)),
             _ => (stem, json!(format!("k '{number}"))),
         };
-        given.iter().map(|(stem, kind, _)| value(stem, kind)).collect()
+        given.iter().map(|(stem, kind, ..)| value(stem, kind)).collect()
     };
     let of_row = of_key.clone();
     let has_rank = spec["columns"]
@@ -288,7 +327,12 @@ fn drawn(dialect: Dialect, dice: &mut Dice) -> Drawn {
                 Value::String(text) => format!("'{}'", text.replace('\'', "''")),
                 other => other.to_string(),
             };
-            let keys = of_row(number).into_iter().map(|(stem, value)| (name(stem), literal(value)));
+            let value = |value: Value| match value {
+                Value::String(text) if text.starts_with("AP8") && sql_server => format!("0x00FF{number:02x}"),
+                Value::String(text) if text.starts_with("AP8") => format!("'\\x00ff{number:02x}'"),
+                other => literal(other),
+            };
+            let keys = of_row(number).into_iter().map(|(stem, found)| (name(stem), value(found)));
             let number = (what.clone(), number.to_string());
             keys.chain(first.clone()).chain([number]).collect()
         }),
@@ -313,6 +357,9 @@ fn live(database: &Database, dice: &mut Dice) -> bool {
     let drawn = drawn(database.dialect, dice);
     let told = || format!("{}\n{}", drawn.ddl, drawn.spec);
     println!("{}", told());
+    if drawn.ddl.contains("varbinary") && !database.shows_bytes() {
+        return false;
+    }
     database.run(&drawn.ddl);
     let table = database.pick("[dbo].[drawn]", "public.drawn");
     for n in 0..ITEMS / 2 {

@@ -1,4 +1,4 @@
-/* The columns of a table or view. The length of text is in characters, -1 where it has no end; a time has decimals. */
+/* The columns of a table or view. The length of text is in characters, -1 where it has no end; a time and a number have decimals. */
 SELECT
     a.attname::text AS name, CASE WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END::text AS type,
     CASE WHEN t.typtype = 'd' THEN t.typname::text END AS alias,
@@ -12,6 +12,7 @@ SELECT
     CASE WHEN a.attidentity <> '' THEN 1 ELSE 0 END AS identity,
     CASE WHEN a.atthasdef AND a.attgenerated = '' THEN 1 ELSE 0 END AS has_default,
     CASE
+        WHEN t.typname = 'numeric' THEN CASE WHEN a.atttypmod >= 4 THEN (a.atttypmod - 4) & 2047 ELSE -1 END
         WHEN t.typtype = 'd' AND t.typtypmod >= 0 THEN t.typtypmod
         WHEN t.typtype <> 'd' AND a.atttypmod >= 0 THEN a.atttypmod
         ELSE 6
@@ -26,7 +27,8 @@ SELECT
                 FROM pg_catalog.pg_enum AS e
                 WHERE e.enumtypid = t.oid
             )
-    END AS labels
+    END AS labels,
+    NULL::text AS collated
 FROM pg_catalog.pg_attribute AS a
 INNER JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
 INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace

@@ -27,7 +27,7 @@ likely AS MATERIALIZED (
             FROM pg_catalog.pg_attribute AS a
             WHERE
                 a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
-                AND a.attname ~* '(status|state|processed|in_*process|lock|lease|claim|reserved|fetched|run_*at|attempt|retr(y|ies)|visible)'
+                AND a.attname ~* '(status|state|processed|in_*process|lock|lease|claim|reserved|fetched|run_*at|attempt|retr(y|ies)|visible|recoverable)'
         )
 )
 

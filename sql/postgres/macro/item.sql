@@ -97,21 +97,24 @@ EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ que
 {%- endmacro -%}
 {#- The type of a key in answers, and in what is asked; how it is read and shown. -#}
 {%- macro key_type() %}{{ "timestamptz" if own else "text" }}{% endmacro -%}
-{%- macro key_given() %}{% if own %}timestamptz{% elif composite %}json{% elif key[0].is_time %}text{% else %}{{ key_types[0] }}{% endif %}{% endmacro -%}
+{%- macro key_given() %}{% if own %}timestamptz{% elif composite %}json{% elif key[0].is_time or key[0].is_binary %}text{% else %}{{ key_types[0] }}{% endif %}{% endmacro -%}
 {%- macro key_read(from) %}
 {%- for column in key %}
 {%- set value = "(" ~ from ~ " ->> " ~ loop.index0 ~ ")" if composite else from %}
-            {% if own %}{{ from }}{% elif column.is_time %}{{ object("queue_time_fn") }}({{ value }}){% elif composite %}{{ value }}::{{ key_types[loop.index0] }}{% else %}{{ value }}{% endif %} AS key_{{ loop.index }}{{ "," if not loop.last }}
+            {% if own %}{{ from }}{% elif column.is_time %}{{ object("queue_time_fn") }}({{ value }}){% elif column.is_binary %}decode({{ value }}, 'hex'){% elif composite %}{{ value }}::{{ key_types[loop.index0] }}{% else %}{{ value }}{% endif %} AS key_{{ loop.index }}{{ "," if not loop.last }}
 {%- endfor -%}
 {% endmacro -%}
 {%- macro shown_time(value) %}{{ object("queue_key_fn") }}({{ value }}{{ "::timestamptz" if not own }}){% endmacro -%}
+{#- A value of a column of the key as text. -#}
+{%- macro shown_value(column, value) %}
+{%- if column.is_time %}{{ shown_time(value) }}{% elif column.is_binary %}encode({{ value }}, 'hex'){% else %}{{ value }}::text{% endif %}
+{%- endmacro -%}
 {%- macro key_text(of, after="") %}
 {%- if own %}{{ of }}1{{ after }}
 {%- elif composite -%}
-'[' || {% for column in key %}to_json({% if column.is_time %}{{ shown_time(of ~ loop.index ~ after) }}{% else %}{{ of }}{{ loop.index }}{{ after }}::text{% endif %})::text
+'[' || {% for column in key %}to_json({{ shown_value(column, of ~ loop.index ~ after) }})::text
             || {{ "']'" if loop.last else "',' || " }}{% endfor -%}
-{%- elif key[0].is_time %}{{ shown_time(of ~ "1" ~ after) }}
-{%- else %}{{ of }}1{{ after }}::text
+{%- else %}{{ shown_value(key[0], of ~ "1" ~ after) }}
 {%- endif -%}
 {% endmacro -%}
 {#- A time in a request: its text says UTC, and is read so even where the function goes on in the server's time zone. -#}
@@ -421,9 +424,8 @@ json_to_recordset(COALESCE(answers_, '[]')) AS a (
 {%- macro key_text_of_row() %}
 {%- if own %}{{ columns() }}
 {%- elif composite -%}
-'[' || {% for column in key %}to_json({% if column.is_time %}{{ shown_time("q." ~ column.quoted) }}{% else %}q.{{ column.quoted }}::text{% endif %})::text || {{ "']'" if loop.last else "',' || " }}{% endfor -%}
-{%- elif key[0].is_time %}{{ shown_time("q." ~ key[0].quoted) }}
-{%- else %}q.{{ key[0].quoted }}::text
+'[' || {% for column in key %}to_json({{ shown_value(column, "q." ~ column.quoted) }})::text || {{ "']'" if loop.last else "',' || " }}{% endfor -%}
+{%- else %}{{ shown_value(key[0], "q." ~ key[0].quoted) }}
 {%- endif -%}
 {% endmacro -%}
 {#- Arrivals of the last hour; a clock that is a little fast hides none, and a plan for later has not come. -#}

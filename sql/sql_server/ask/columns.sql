@@ -1,4 +1,4 @@
-/* The columns of a table or view. The length of text is in characters, -1 where it has no end; a time has decimals. */
+/* The columns of a table or view. The length of text is in characters, -1 where it has no end; a time and a number have decimals. */
 SELECT
     c.[name] AS [Name], TYPE_NAME(c.[system_type_id]) AS [Type],
     CASE WHEN t.[is_user_defined] = 1 THEN t.[name] END AS [Alias],
@@ -22,7 +22,7 @@ SELECT
             THEN NULLIF(CAST(COLLATIONPROPERTY(c.[collation_name], 'CodePage') AS int), 65001)
     END AS [CodePage],
     /* It has no enums. */
-    CAST(NULL AS nvarchar(10)) AS [Labels]
+    CAST(NULL AS nvarchar(10)) AS [Labels], c.[collation_name] AS [Collated]
 FROM sys.columns AS c
 JOIN sys.objects AS o ON o.[object_id] = c.[object_id]
 JOIN sys.types AS t ON t.[user_type_id] = c.[user_type_id]

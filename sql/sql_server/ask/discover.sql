@@ -32,6 +32,7 @@ WHERE
         LOWER(o.[name]) LIKE N'%queue%' OR LOWER(o.[name]) LIKE N'%job%' OR LOWER(o.[name]) LIKE N'%outbox%'
         OR LOWER(o.[name]) LIKE N'%inbox%' OR LOWER(o.[name]) LIKE N'%task%' OR LOWER(o.[name]) LIKE N'%message%'
         OR LOWER(o.[name]) LIKE N'%envelope%' OR LOWER(o.[name]) LIKE N'%execution%' OR LOWER(o.[name]) LIKE N'%trigger%'
+        OR LOWER(o.[name]) LIKE N'%delivery%'
         OR EXISTS (
             SELECT 1
             FROM sys.columns AS a
@@ -42,6 +43,7 @@ WHERE
                     OR LOWER(a.[name]) LIKE N'%process' OR LOWER(a.[name]) LIKE N'%lock%' OR LOWER(a.[name]) LIKE N'%lease%'
                     OR LOWER(a.[name]) LIKE N'%claim%' OR LOWER(a.[name]) LIKE N'%fetched%' OR LOWER(a.[name]) LIKE N'run%at'
                     OR LOWER(a.[name]) LIKE N'%attempt%' OR LOWER(a.[name]) LIKE N'%retr%' OR LOWER(a.[name]) LIKE N'%visible%'
+                    OR LOWER(a.[name]) LIKE N'%reserved%' OR LOWER(a.[name]) LIKE N'%recoverable%'
                 )
         )
     )

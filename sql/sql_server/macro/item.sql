@@ -39,14 +39,16 @@ variable table's columns of a key are called Key1, Key2 ..., so that no name of 
 {%- endmacro -%}
 {%- macro declared(t, null="NOT NULL") %}
 {%- for k in t.key %}
-        {{ k.var }} {{ k.type }} {{ null }},
+        {{ k.var }} {{ k.type }}{{ k.collate }} {{ null }},
 {%- endfor %}
 {%- endmacro -%}
 {%- macro one_text(k, value) %}
 {%- if k.type == "datetime2(7)" %}CONVERT(nvarchar(30), {{ value }}, 126)
 {%- elif k.is_time %}CONVERT(nvarchar(30), CAST({{ value }} AS datetime2(7)), 126)
-{%- elif k.type is startingwith("nvarchar") %}{{ value }}
-{%- else %}CAST({{ value }} AS nvarchar(36)){% endif %}
+{%- elif k.type is startingwith("nvarchar") %}{{ value }}{{ " COLLATE DATABASE_DEFAULT" if k.collate }}
+{%- elif k.type is startingwith("varchar") %}CAST({{ value }} AS nvarchar(4000)){{ " COLLATE DATABASE_DEFAULT" if k.collate }}
+{%- elif k.type is startingwith("varbinary") %}CONVERT(nvarchar(4000), {{ value }}, 2)
+{%- else %}CAST({{ value }} AS nvarchar({{ "41" if k.type is startingwith("decimal") else "36" }})){% endif %}
 {%- endmacro -%}
 {#- As callers get it: our own key as the time it is, others as text. -#}
 {%- macro key_type(t) %}{{ t.key[0].type if t.own else "nvarchar(max)" }}{% endmacro -%}
@@ -70,6 +72,15 @@ variable table's columns of a key are called Key1, Key2 ..., so that no name of 
             WHEN DATALENGTH({{ given }})
                 = DATALENGTH(CAST({{ given }} AS {{ k.type }}))
                 THEN {{ given }}
+        END{{ k.collate }}
+{%- elif k.type is startingwith("varchar") %}CASE
+            WHEN CAST(CAST({{ given }}{{ k.collate }} AS {{ k.type }}) AS nvarchar(max)) COLLATE Latin1_General_BIN2
+                = {{ given }} COLLATE Latin1_General_BIN2
+                THEN CAST({{ given }}{{ k.collate }} AS {{ k.type }})
+        END{{ k.collate }}
+{%- elif k.type is startingwith("varbinary") %}CASE
+            WHEN LEN({{ given }}) <= {{ k.hex }}
+                THEN TRY_CONVERT({{ k.type }}, {{ given }}, 2)
         END
 {%- else %}TRY_CAST(NULLIF({{ given }}, N'') AS {{ k.type }}){% endif %}
 {%- endmacro -%}

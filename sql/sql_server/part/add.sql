@@ -17,7 +17,7 @@
             {{ of.given(c, "h_" ~ u.alias) }}
 {%- endfor %}{% endfor %}
 {%- for k in t.key if k.given %},
-            {% if k.is_guid %}COALESCE(r.{{ k.var }}, NEWID()){% else %}r.{{ k.var }}{% endif %}
+            {% if k.is_guid %}COALESCE(r.{{ k.var }}, NEWID()){% elif k.type is startingwith("varchar") %}{{ item.read(k, "r." ~ k.var) }}{% else %}r.{{ k.var }}{% endif %}
 {%- endfor %}
         FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
@@ -32,7 +32,7 @@
             {{ c.var }} {{ c.json_type }} '{{ c.path }}'{{ " AS JSON" if c.is_json }}
 {%- endfor %}{% endfor %}
 {%- for k in t.key if k.given %},
-            {{ k.var }} {{ "nvarchar(max)" if k.type is startingwith("nvarchar") else k.type }} '{{ k.path | replace("'", "''") }}'
+            {{ k.var }} {{ "nvarchar(max)" if k.type is startingwith("nvarchar") or k.type is startingwith("varchar") else "varbinary(max)" if k.type is startingwith("varbinary") else k.type }} '{{ k.path | replace("'", "''") }}'
 {%- endfor %}
         ) AS r
 {{- of.has(t.given, "$.columns", "h") }}

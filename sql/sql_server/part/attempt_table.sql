@@ -6,7 +6,7 @@ item; what was released was not begun, and has none. Times are UTC.
 IF OBJECT_ID({{ literal(queue ~ "_Attempt") }}, N'U') IS NULL
     CREATE TABLE {{ t.attempt }} (
 {%- for k in t.key %}
-        {{ k.attempted }} {{ k.type }} NOT NULL,
+        {{ k.attempted }} {{ k.type }}{{ k.collate }} NOT NULL,
 {%- endfor %}
         [Number] bigint IDENTITY(1, 1) NOT NULL, /* in the order in which they ended */
         [AttemptNum] int NOT NULL, [Worker] nvarchar(128) COLLATE Latin1_General_BIN2 NULL,

@@ -6,7 +6,7 @@ Times are UTC. Where the table has a column, that column counts, and this is a c
 IF OBJECT_ID({{ literal(queue ~ "_Lease") }}, N'U') IS NULL
     CREATE TABLE {{ t.lease }} (
 {%- for k in t.key %}
-        {{ k.kept }} {{ k.type }} NOT NULL,
+        {{ k.kept }} {{ k.type }}{{ k.collate }} NOT NULL,
 {%- endfor %}
         [Status] varchar(20) NOT NULL, [Step] nvarchar(60) NULL, [AttemptNum] int NOT NULL,
         [Response] nvarchar(max) NULL, [Error] nvarchar(max) NULL, [StartedAt] datetime2(7) NULL,

@@ -26,7 +26,7 @@ END;');
 IF OBJECT_ID({{ text(subtype.table) }}, N'U') IS NULL
     CREATE TABLE {{ subtype.table }} (
 {%- for k in t.key %}
-        {{ k.quoted }} {{ k.type }} NOT NULL,
+        {{ k.quoted }} {{ k.type }}{{ k.collate }} NOT NULL,
 {%- endfor %}
 {%- for column in subtype.columns %}
         {{ of.declared(column) }},

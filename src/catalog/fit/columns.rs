@@ -4,7 +4,8 @@ use super::Check;
 use crate::catalog::{TableColumn, TypeFamily};
 use crate::config::WORKER_NAME_CHARS;
 use crate::description::{
-    ColumnCondition, ColumnKind, ColumnSpec, Holds, KeySource, Literal, RowTest, SubtypeSpec, TableSpec,
+    ColumnCondition, ColumnKind, ColumnSpec, Holds, KeyColumn, KeySource, KeyText, Literal, RowTest, SubtypeSpec,
+    TableSpec,
 };
 use crate::dialect::Dialect;
 use crate::finding::Finding;
@@ -15,12 +16,11 @@ pub(super) fn check(check: &mut Check<'_>) {
     let (spec, table) = (check.spec, check.table);
     for key in &table.key {
         if let Some(column) = check.column("table.key", &key.name) {
-            check.kind("table.key", column, key.kind, None);
+            check.key(column, key);
             if column.nullable {
                 let what = "is part of the key and may be NULL";
                 check.error("column", column, what, "an item without a key cannot be settled: make it NOT NULL");
             }
-            check.collation("table.key", column);
             if key.source == KeySource::Table && !column.identity && !column.has_default {
                 let what = "should get its value from the table, but has neither identity nor default";
                 check.error("column", column, what, "give it one, or say source = \"producer\" in table.key");
@@ -100,8 +100,7 @@ pub(super) fn of_subtype(check: &mut Check<'_>, number: usize, subtype: &Subtype
     let table = check.table;
     for key in &table.key {
         if let Some(column) = check.column("table.key", &key.name) {
-            check.kind("table.key", column, key.kind, None);
-            check.collation("table.key", column);
+            check.key(column, key);
         }
     }
     for (i, column) in subtype.columns.iter().enumerate() {
@@ -158,7 +157,10 @@ impl<'a> Check<'a> {
 
     /// Checks that a column holds values of `kind`. NULL matters only for a producer's column.
     fn kind(&mut self, place: &str, column: &TableColumn, kind: ColumnKind, nullable: Option<bool>) {
-        if !holds(column.family, kind) {
+        if let (ColumnKind::Integer, TypeFamily::Integer(8 | 16)) = (kind, column.family) {
+            let what = format!("is {}, and {place} says {kind}: the table refuses a larger number", column.declared());
+            self.findings.push(Finding::ok("type", format!("{}.{}", self.found.name, column.name), what));
+        } else if !holds(column.family, kind) {
             let what = format!("is {}, and {place} says {kind}", column.declared());
             self.error("type", column, what, describe_so(place, column));
             return;
@@ -204,6 +206,69 @@ impl<'a> Check<'a> {
             );
             let remedy = "say default = ... with the value that the table's default gives, or nullable = false";
             self.warning("default", column, what, remedy);
+        }
+    }
+
+    /// Checks a column of the key: a call finds an item by an index only if both sides have one type and one collation.
+    fn key(&mut self, column: &TableColumn, key: &KeyColumn) {
+        let place = "table.key";
+        self.kind(place, column, key.kind, None);
+        if ["timestamp", "rowversion"].contains(&column.type_name.as_str()) && column.family == TypeFamily::Binary {
+            let what = "is a row version, which each change replaces: no call would find its item again";
+            self.error("type", column, what, "name other columns that identify items");
+        }
+        if let (ColumnKind::Decimal(precision, scale), TypeFamily::Decimal) = (key.kind, column.family) {
+            if column.decimals > i64::from(scale) {
+                let what = format!("has {} decimals, and {place} says {}", column.decimals, key.kind);
+                self.error("type", column, what, format!("say decimal({precision}, {}) in {place}", column.decimals));
+            } else if column.decimals < 0 {
+                let what = format!("has as many decimals as a value has, and {place} says {}", key.kind);
+                self.warning("type", column, what, "let no value have more: its item could not be settled");
+            }
+        }
+        if column.family != TypeFamily::Text || !matches!(key.kind, ColumnKind::Text(_)) {
+            return;
+        }
+        let stored = match (self.found.dialect, column.type_name.as_str()) {
+            (Dialect::SqlServer, "varchar" | "text") => KeyText::Varchar,
+            (Dialect::SqlServer, "char") | (Dialect::Postgres, "bpchar") => KeyText::Char,
+            _ => KeyText::Usual,
+        };
+        // In SQL Server both are compared alike, in PostgreSQL varchar and text.
+        let of_one = |stored: KeyText| match self.found.dialect {
+            Dialect::SqlServer => stored != KeyText::Usual,
+            Dialect::Postgres => stored == KeyText::Char,
+        };
+        if of_one(stored) != of_one(key.stored) {
+            let what = format!(
+                "is {}, and {place} has it compared with another type of text: its index would not be sought in, so that each \
+                 call reads and locks the whole table",
+                column.declared()
+            );
+            let remedy = match stored {
+                KeyText::Usual => format!("leave \"stored\" out in {place}"),
+                KeyText::Varchar => format!("say stored = \"varchar\" in {place}, or make it nvarchar"),
+                KeyText::Char => format!("say stored = \"char\" in {place}"),
+            };
+            self.error("type", column, what, remedy);
+        }
+        if column.type_name == "citext" {
+            let what =
+                format!("is citext, and {place} has it compared as text: letter by letter, and without its index");
+            self.error("type", column, what, "make it text, or name another column");
+        }
+        let described = key.collation.as_ref().map(Identifier::as_str);
+        if self.found.dialect == Dialect::SqlServer
+            && described.or(column.collated.as_deref()).map(str::to_lowercase)
+                != column.collated.as_deref().map(str::to_lowercase)
+            || described.is_none() && column.collation.is_some()
+        {
+            let collation = column.collated.as_deref().unwrap_or_default();
+            let what = format!(
+                "has the collation {collation}, and {place} has it compared with text of {}",
+                described.unwrap_or("the database's")
+            );
+            self.error("collation", column, what, format!("say collation = {collation:?} in {place}"));
         }
     }
 
@@ -409,8 +474,13 @@ fn describe_so(place: &str, column: &TableColumn) -> String {
         (TypeFamily::Guid, _) => "guid".to_owned(),
         (TypeFamily::Text, Some(length @ 1..=4000)) => format!("text({length})"),
         (TypeFamily::Time | TypeFamily::ZonedTime | TypeFamily::CoarseTime, _) => "timestamp".to_owned(),
+        (TypeFamily::Integer(_), _) => "integer".to_owned(),
+        (TypeFamily::Decimal, _) if is_key => format!("decimal(38, {})", column.decimals.max(0)),
+        (TypeFamily::Binary, Some(length @ 1..=8000)) => format!("binary({length})"),
+        (TypeFamily::Binary, _) if is_key && column.type_name == "bytea" => "binary(n)".to_owned(),
         _ if is_key => {
-            return "a key is integer, bigint, guid, text(n) or timestamp: name other columns that identify items"
+            return "a key is integer, bigint, decimal(p, s), guid, text(n), binary(n) or timestamp: name other columns that \
+                    identify items"
                 .to_owned();
         }
         (TypeFamily::Text, _) => "text".to_owned(),
@@ -423,9 +493,8 @@ fn describe_so(place: &str, column: &TableColumn) -> String {
         },
         (TypeFamily::Date, _) => "date".to_owned(),
         (TypeFamily::Json, _) => "json".to_owned(),
-        (TypeFamily::Binary, Some(length @ 1..=8000)) => format!("binary({length})"),
         (TypeFamily::Binary, _) => "binary".to_owned(),
-        (TypeFamily::Integer(_) | TypeFamily::Enum | TypeFamily::List | TypeFamily::Other, _) => {
+        (TypeFamily::Enum | TypeFamily::List | TypeFamily::Other, _) => {
             return format!(
                 "no type of a description holds that (there are text, integer, bigint, boolean, float, decimal, timestamp, \
                  date, guid, json and binary): leave the column out, {place}, or let a column of such a type stand for it"

@@ -39,7 +39,12 @@ fn key(check: &mut Check<'_>) {
             let what = format!("no unique index keeps the key ({}) from standing in two rows", list(&key));
             (what, "add a primary key or a unique constraint on it, or correct table.key")
         };
-        if known_by_seek && identity {
+        let leads = |index: &TableIndex| {
+            let first = index.columns.first().is_some_and(|(column, _)| same(check.found.dialect, &key[0], column));
+            first && !index.disabled && index.filter.is_none()
+        };
+        let alone = key.len() == 1 && check.found.indexes.iter().any(leads);
+        if (known_by_seek || alone) && identity {
             let what = format!("the key ({}) is an identity, unique by itself; no index says so", list(&key));
             check.findings.push(Finding::ok("key", &check.found.name, what));
         } else if known_by_seek {

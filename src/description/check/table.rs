@@ -1,7 +1,7 @@
 //! Checks a table that was there before readpast.
 
 use super::{Checked, DescriptionPath, columns, rows, same_name, states};
-use crate::description::{ColumnKind, KeyColumn, KeySource, Literal, QueueSpec, TableSpec};
+use crate::description::{ColumnKind, KeyColumn, KeySource, KeyText, Literal, QueueSpec, TableSpec};
 
 pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
     let place = DescriptionPath::default().key("table");
@@ -30,6 +30,14 @@ pub(super) fn check(spec: &QueueSpec, table: &TableSpec) -> Checked {
         place.column(&column.name, &columns::all(spec))?;
         states::check_seek(&place, table, column)?;
     }
+    let numbers = |key: &KeyColumn| key.source == KeySource::Table && matches!(key.kind, ColumnKind::Decimal(..));
+    if let Some(i) = table.key.iter().position(numbers).filter(|_| table.create) {
+        return place
+            .key("key")
+            .nth(i)
+            .key("type")
+            .refuse("the identity of a table that install makes is integer or bigint");
+    }
     if table.create { states::check_types(&place.key("create"), table, &spec.columns) } else { Ok(()) }
 }
 
@@ -47,23 +55,36 @@ fn key(place: &DescriptionPath, key: &[KeyColumn]) -> Checked {
         let from_table = |column: &KeyColumn| column.source == KeySource::Table;
         match kind {
             ColumnKind::Text(None) => return place.key("type").refuse("text in a key has a length, like text(40)"),
+            // The longest that an index takes.
+            ColumnKind::Binary(Some(1701..)) => return place.key("type").refuse("a key has at most 1700 bytes"),
             ColumnKind::Integer
             | ColumnKind::BigInteger
+            | ColumnKind::Decimal(..)
+            | ColumnKind::Binary(Some(_))
             | ColumnKind::Guid
             | ColumnKind::Text(_)
             | ColumnKind::Timestamp => {}
             kind => {
-                let why = format!("a key is integer, bigint, guid, text(n) or timestamp, not {kind}");
+                let why = format!(
+                    "a key is integer, bigint, decimal(p, s), guid, text(n), binary(n) or timestamp, not {kind}"
+                );
                 return place.key("type").refuse(why);
             }
         }
         place.key("type").need(kind.is_possible(), || format!("there is no column type {kind}"))?;
+        let is_text = matches!(kind, ColumnKind::Text(_));
+        let why = || format!("only text is stored so, and the column is {kind}");
+        place.key("stored").need(is_text || column.stored == KeyText::Usual, why)?;
+        if let Some(collation) = &column.collation {
+            place.key("collation").need(is_text, || format!("only text has a collation, and the column is {kind}"))?;
+            place.key("collation").word(collation)?;
+        }
         if !from_table(column) {
             // A producer's column is a parameter's name and a path in JSON as well.
             place.key("name").word(&column.name)?;
-        } else if !matches!(kind, ColumnKind::Integer | ColumnKind::BigInteger) {
+        } else if !matches!(kind, ColumnKind::Integer | ColumnKind::BigInteger | ColumnKind::Decimal(_, 0)) {
             return place.key("source").refuse(format!(
-                "only an integer or bigint can come from the table, as its identity; a {kind} comes from the producer"
+                "only a whole number can come from the table, as its identity; a {kind} comes from the producer"
             ));
         }
         let again = key[..i].iter().any(|other| same_name(&other.name, &column.name));

@@ -2,11 +2,11 @@
 
 use super::at::At;
 use super::keys::Kind::{Choice, Either, Flag, Name, Names, OptionalName, Own};
-use super::keys::{self, Key, key, needed, or};
+use super::keys::{self, Key, key, needed, or, special};
 use super::{columns, rows, states};
 use crate::description::{
-    ColumnKind, IndexSpec, KeyColumn, KeySource, LifecycleSpec, QueueSpec, SeekColumn, SettingsTableSpec, Storage,
-    TableSpec,
+    ColumnKind, IndexSpec, KeyColumn, KeySource, KeyText, LifecycleSpec, QueueSpec, SeekColumn, SettingsTableSpec,
+    Storage, TableSpec,
 };
 use crate::error::Result;
 use crate::ident::Identifier;
@@ -116,22 +116,42 @@ pub(super) static TABLE: [Key<TableSpec>; 13] = [
     ),
 ];
 
-pub(super) static KEY_COLUMN: [Key<KeyColumn>; 3] = [
+pub(super) static KEY_COLUMN: [Key<KeyColumn>; 5] = [
     needed(key("name", Name(|column| &mut column.name), "Its name.")),
     or(
         "`bigint`",
         key(
             "type",
             Own(
-                "`integer`, `bigint`, `guid`, `text(n)`, `timestamp`",
+                "`integer`, `bigint`, `decimal(p, s)`, `guid`, `text(n)`, `binary(n)`, `timestamp`",
                 |at, column| columns::kind(at).map(|kind| column.kind = kind),
                 |column| Some(json!(column.kind.to_string())),
             ),
-            "Its type.",
+            "Its type. The key of an item has bytes as hexadecimal digits.",
+        ),
+    ),
+    special(or(
+        "`nvarchar`, in PostgreSQL `varchar` or `text`",
+        key(
+            "stored",
+            Choice(
+                &["usual", "varchar", "char"],
+                |column| column.stored as usize,
+                |column, nth| column.stored = [KeyText::Usual, KeyText::Varchar, KeyText::Char][nth],
+            ),
+            "The form of its text in the table, where it is another: an index is used only if both sides have one type.",
+        ),
+    )),
+    or(
+        "the database's",
+        key(
+            "collation",
+            OptionalName(|column| &mut column.collation),
+            "Its collation in SQL Server, which compares no text with text of another one. PostgreSQL takes it from the table.",
         ),
     ),
     or(
-        "`\"table\"` for numbers, else `\"producer\"`",
+        "`\"table\"` for `integer` and `bigint`, else `\"producer\"`",
         key(
             "source",
             Choice(
@@ -221,7 +241,7 @@ pub(super) fn written(spec: &QueueSpec) -> Option<Value> {
 }
 
 pub(super) fn no_key_column() -> KeyColumn {
-    KeyColumn { name: Identifier::known("none"), kind: ColumnKind::BigInteger, source: KeySource::Table }
+    KeyColumn::new(Identifier::known("none"), ColumnKind::BigInteger, KeySource::Table)
 }
 
 fn key_column(at: &At<'_>) -> Result<KeyColumn> {

@@ -5,9 +5,9 @@ use readpast::{
     ItemState, QueueSpec,
     description::{
         BackoffSpec, CheckSpec, ClaimBySpec, ColumnCondition, ColumnKind, ColumnSpec, Comparison, Completion,
-        DedupSpec, Direction, Holds, IndexSpec, KeyColumn, KeySource, LeaseSpec, LifecycleSpec, Literal, OrderSpec,
-        PrioritySpec, ReferenceSpec, RetentionSpec, RolesSpec, RowCondition, RowTest, SeekColumn, SettingsTableSpec,
-        SqlName, StateSpec, Storage, SubtypeSpec, TableSpec,
+        DedupSpec, Direction, Holds, IndexSpec, KeyColumn, KeySource, KeyText, LeaseSpec, LifecycleSpec, Literal,
+        OrderSpec, PrioritySpec, ReferenceSpec, RetentionSpec, RolesSpec, RowCondition, RowTest, SeekColumn,
+        SettingsTableSpec, SqlName, StateSpec, Storage, SubtypeSpec, TableSpec,
     },
     ident::{Identifier, QueueName},
 };
@@ -123,9 +123,13 @@ fn table() -> impl Strategy<Value = TableSpec> {
         });
         let condition = |column: &Identifier, holds| ColumnCondition { column: column.clone(), holds };
         let state = |state, conditions| StateSpec { state, conditions };
-        let mut key = vec![KeyColumn { name: id.clone(), kind: ColumnKind::Integer, source: KeySource::Table }];
+        let mut key = vec![KeyColumn::new(id.clone(), ColumnKind::Integer, KeySource::Table)];
         if composite {
-            key.push(KeyColumn { name: name("Part"), kind: ColumnKind::Text(Some(9)), source: KeySource::Producer });
+            key.push(KeyColumn {
+                stored: KeyText::Char,
+                collation: Some(name("Latin1_General_BIN2")),
+                ..KeyColumn::new(name("Part"), ColumnKind::Text(Some(9)), KeySource::Producer)
+            });
         }
         let all = vec![waits.clone(), taken.clone(), done.clone()];
         let row = |column: &str, test| RowCondition { column: name(column), test };

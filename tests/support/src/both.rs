@@ -44,6 +44,11 @@ impl Database {
         self.dialect == Dialect::SqlServer
     }
 
+    /// Whether it has row versions, and writes bytes as hexadecimal digits, as the stand-in for SQL Server cannot.
+    pub fn shows_bytes(&self) -> bool {
+        !self.is_sql_server() || self.look("SELECT CAST(SERVERPROPERTY('Babelfish') AS int)") != "1"
+    }
+
     /// One text or the other.
     pub fn pick<'a>(&self, sql_server: &'a str, postgres: &'a str) -> &'a str {
         if self.is_sql_server() { sql_server } else { postgres }

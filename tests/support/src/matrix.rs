@@ -97,6 +97,33 @@ fn claimed_by_others() -> Vec<(String, QueueSpec)> {
     vec![("claimed_bare".to_owned(), read(bare)), ("claimed_whole".to_owned(), read(whole))]
 }
 
+/// Tables whose key has each kind of column that is not like the others: one that has nearly everything, and one that has nothing.
+fn with_odd_keys() -> Vec<(String, QueueSpec)> {
+    let key = json!([{"name": "Region", "type": "text(10)", "stored": "char", "collation": "Latin1_General_BIN2"},
+        {"name": "Code", "type": "text(10)", "collation": "Latin1_General_BIN2"}, {"name": "Hash", "type": "binary(16)"},
+        {"name": "Number", "type": "decimal(20, 2)"}, {"name": "Id", "type": "bigint", "source": "table"}]);
+    let parts = json!([{"name": "Mail", "columns": [{"name": "MailTo", "type": "text(254)"}]}]);
+    let of = |name: &str, table: Value, more: Value| {
+        let mut spec = with(base(), "table", table);
+        spec["table"]["key"] = key.clone();
+        merge(&mut spec, &more);
+        let spec = QueueSpec::from_text(&spec.to_string()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        (format!("keys_{name}"), spec)
+    };
+    vec![
+        of(
+            "whole",
+            whole_table(),
+            json!({"attempts": {"history": true}, "order": {"group": "Customer"}, "subtypes": parts}),
+        ),
+        of(
+            "bare",
+            bare_table(),
+            json!({"types": ["A"], "dedup": {"columns": ["Reference"], "answer": "existing"}, "schedule": []}),
+        ),
+    ]
+}
+
 /// Each option by itself.
 fn options() -> Vec<(&'static str, Value)> {
     vec![
@@ -301,6 +328,7 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
     }
     assert_eq!(refused, REFUSED, "one that is not refused any more");
     found.extend(claimed_by_others());
+    found.extend(with_odd_keys());
     let examples = EXAMPLES.iter().map(|(name, text)| (format!("example_{name}"), QueueSpec::from_text(text).unwrap()));
     found.into_iter().chain(examples).collect()
 }

@@ -8,7 +8,7 @@ use crate::database;
 use crate::limit::patient;
 use readpast::config::Config;
 use readpast::for_tests::Session;
-use readpast::item::{Action, Batch, NewItem, Settlement, Value};
+use readpast::item::{Action, Batch, NewItem, Rows, Settlement, Value};
 use readpast::queue::Queue;
 use readpast::{description::QueueSpec, install::install};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -166,7 +166,11 @@ pub fn administer(statement: &str) {
 
 /// One value, as text.
 pub fn look(session: &mut Session, query: &str) -> String {
-    let rows = session.execute(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}"));
+    text(&session.execute(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}")))
+}
+
+/// The first value of the rows, as text.
+pub fn text(rows: &Rows) -> String {
     match rows.value(0, 0) {
         Value::Text(text) => text.to_owned(),
         Value::Integer(number) => number.to_string(),
