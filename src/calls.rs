@@ -39,7 +39,7 @@ pub(crate) use self::{
     enqueue::{check_size, enqueue, enqueue_within},
     find::{Page, find, look},
     group::{clock, head as head_of_group},
-    limit::{list as limits, set as set_limit},
+    limit::{limits_of, list as limits, set as set_limit},
     lost::Tries,
     operation::{Attempts, Operation, in_parts, is_done},
     pause::{pause as pause_queue, pauses, pauses_of, resume as resume_queue},

@@ -12,7 +12,12 @@ use crate::session::{Param, ReadCells};
 /// Lists them: each with what holds for all keys, and then the keys that are in work or were changed.
 pub(crate) fn list(on: &dyn Sessions, calls: &LimitCalls, kind: CallKind) -> Result<Vec<Limit>> {
     let rows = on.ask(kind, YieldsTo::Closing, |session| session.call(&calls.list, &[], ReadCells::Table))?;
-    Ok((0..rows.len()).map(|row| limit(&rows, row)).collect())
+    Ok(limits_of(&rows))
+}
+
+/// The limits that the rows of the call are.
+pub(crate) fn limits_of(rows: &Rows) -> Vec<Limit> {
+    (0..rows.len()).map(|row| limit(rows, row)).collect()
 }
 
 fn limit(rows: &Rows, row: usize) -> Limit {

@@ -1,7 +1,7 @@
 //! Checks one queue: its objects, its table, its items.
 
 use super::{Examined, Finding, objects, plans, procedures, table};
-use crate::calls::pauses_of;
+use crate::calls::{limits_of, pauses_of};
 use crate::catalog::{self, number, text};
 use crate::description::{QueueSpec, Storage};
 use crate::dialect::Dialect;
@@ -30,6 +30,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
         examined.run("object", |examined| objects::check(examined, spec, &made))?;
         examined.run("refused", |examined| refused(examined, spec))?;
         examined.run("pause", |examined| paused(examined, spec))?;
+        examined.run("limit", |examined| limited(examined, spec))?;
     }
     if examined.session.dialect() == Dialect::SqlServer {
         let place = match &spec.storage {
@@ -57,6 +58,26 @@ fn paused(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
     for pause in pauses_of(&rows) {
         let what = format!("{pause} (readpast resume {} ends it)", spec.queue);
         examined.findings.push(Finding::ok("pause", spec.queue.as_str(), what));
+    }
+    Ok(())
+}
+
+/// The limits that are not as the description says.
+fn limited(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
+    let calls = examined.session.dialect().calls(&examined.schema, spec)?;
+    let Some(calls) = calls.limits else { return Ok(()) };
+    for limit in limits_of(&examined.session.execute(&calls.list, &[])?) {
+        let (Some(who), Some(at)) = (&limit.who, &limit.set_at) else { continue };
+        let most = limit.at_once.map(|most| format!("{most} at once"));
+        let rate = limit.rate.map(|rate| format!("the rate {rate}"));
+        let numbers = most.into_iter().chain(rate).collect::<Vec<_>>().join(", ");
+        let reason = limit.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+        let what = format!(
+            "the limit of {} was changed by {who} at {at} and is {numbers}{reason} (readpast limit {} shows it)",
+            limit.subject(),
+            spec.queue
+        );
+        examined.findings.push(Finding::ok("limit", spec.queue.as_str(), what));
     }
     Ok(())
 }

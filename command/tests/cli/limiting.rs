@@ -81,6 +81,11 @@ fn a_key_is_paused_and_a_rate_lets_through_what_it_has() {
     let shell = limited();
     let told = shell.ok(&["limit", "Mail", "--by", "Customer", "--key", "7", "--at-once", "0", "--reason", "owes us"]);
     assert!(told.starts_with("Customer\t7\t0 at once\t0 in work\t"), "{told}");
+    let doctor = shell.ok(&["doctor", "Mail"]);
+    assert!(
+        doctor.contains("the limit of Customer 7 was changed by") && doctor.contains("and is 0 at once: owes us"),
+        "{doctor}"
+    );
     let paused = enqueue(&shell, 1, &["Customer=7"]);
     let hosts: Vec<_> = (2..=4).map(|n| enqueue(&shell, n, &["Host=x.example"])).collect();
     let free = enqueue(&shell, 5, &[]);
