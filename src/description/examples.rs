@@ -29,6 +29,7 @@ pub const EXAMPLES: &[(&str, &str)] = examples!["":
 /// Descriptions of the tables of well-known software, in the same form: files in `sql/specs/others`, each with its traps.
 pub const OTHERS: &[(&str, &str)] = examples!["others/":
     "cap_postgres",
+    "cap_sql_server",
     "celery",
     "django_tasks",
     "durable_task",
@@ -38,6 +39,7 @@ pub const OTHERS: &[(&str, &str)] = examples!["others/":
     "hangfire_sql_server",
     "laravel",
     "mass_transit_postgres",
+    "mass_transit_sql_server",
     "nservicebus",
     "oban",
     "pg_boss",
@@ -48,5 +50,6 @@ pub const OTHERS: &[(&str, &str)] = examples!["others/":
     "river",
     "solid_queue",
     "wolverine_incoming",
+    "wolverine_outgoing",
     "wolverine_queue",
 ];

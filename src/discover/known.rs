@@ -149,18 +149,18 @@ const SYSTEMS: &[System] = &[
         spec: Some("wolverine_queue"),
     },
     System {
-        name: "Wolverine",
+        name: "Wolverine's inbox",
         tables: &["wolverine_incoming_envelopes"],
         columns: &["owner_id", "body", "status"],
         verdict: "read figures only: each node keeps its envelopes in memory; owner_id says whose they are",
         spec: Some("wolverine_incoming"),
     },
     System {
-        name: "Wolverine",
+        name: "Wolverine's outbox",
         tables: &["wolverine_outgoing_envelopes"],
         columns: &["owner_id", "body"],
         verdict: "read figures only: each node keeps its envelopes in memory; owner_id says whose they are",
-        spec: None,
+        spec: Some("wolverine_outgoing"),
     },
     System {
         name: "CAP",

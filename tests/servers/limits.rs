@@ -295,7 +295,11 @@ fn no_more_are_in_work_at_any_instant() {
                 let mut dice = Dice::new(100 + nth);
                 scope.spawn(move || {
                     let open = || {
-                        let settings = [("worker", format!("w{nth}")), ("lease.ms", "1000".to_owned())];
+                        let settings = [
+                            ("worker", format!("w{nth}")),
+                            ("lease.ms", "1000".to_owned()),
+                            ("recover.interval_ms", "500".to_owned()),
+                        ];
                         let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
                         Queue::open(&database.config(&settings), "Job").unwrap()
                     };

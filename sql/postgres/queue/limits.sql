@@ -79,11 +79,11 @@ REVOKE ALL ON FUNCTION {{ function }}(text, timestamptz) FROM public;
 {% filter made("FUNCTION", "room_" ~ queue) %}
 /*
 How much a claim of max_ items may begin: most of all.{% if sought %} keys are values of {{ sought.name }} of which something is due and rooms how much of
-each may begin: from the one behind the last that had its turn, once around, until most (at most a hundred) have room; '' stands for items
+each may begin: from the one behind the last that had its turn in this session, once around, until most (at most a hundred) have room; '' stands for items
 without one, which are not limited by it. Each costs a few seeks, however much waits. After a thousand without room it leaves off, with a
 time at which to go on.{% endif %}{% if filters %} Keys of other limits that have no room are in blocked_<n>.{% endif %} until is when a rate lets the next one begin. Called by claims, in
 their turn.
-Table access order: queue_turn, {{ table_name }}, queue_limit.
+Table access order: {{ table_name }}, queue_limit.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(max_ integer, now_ timestamptz)
 RETURNS TABLE (most integer, until timestamptz{{ ", keys text[], rooms integer[]" if sought }}{% for l in filters %}, blocked_{{ l.nth }} text[]{% endfor %})
@@ -108,13 +108,18 @@ DECLARE
     most_ integer := max_;
     until_ timestamptz;
 BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'a claim within limits counts what is in work now, which a transaction of this level does not see: use READ COMMITTED'
+        USING ERRCODE = 'RP021';
+    END IF;
 {%- for l in limits if not l.by %}
     SELECT LEAST(max_, l.room), l.free_at
     INTO most_, until_
     FROM {{ object("limit_" ~ queue ~ "_" ~ l.nth) }}('', now_) AS l;
 {%- endfor %}
 {%- if sought %}
-    from_ := COALESCE((SELECT t.position FROM {{ object("queue_turn") }} AS t WHERE t.queue = '{{ queue }}'), '');
+    /* Kept in the session: a row that each claim changes would grow dead versions, which nothing removes beside a long transaction. */
+    from_ := COALESCE(NULLIF(current_setting('readpast.limit_{{ queue }}', TRUE), ''), md5(random()::text));
     at_ := from_;
     <<around>>
     FOR round_ IN 1..2 LOOP
@@ -164,9 +169,7 @@ BEGIN
     IF looks_ = 0 THEN
         until_ := now_ + interval '100 milliseconds';
     END IF;
-    UPDATE {{ object("queue_turn") }} AS t
-    SET position = last_
-    WHERE t.queue = '{{ queue }}' AND last_ IS DISTINCT FROM t.position AND last_ IS NOT NULL;
+    PERFORM set_config('readpast.limit_{{ queue }}', last_, FALSE) WHERE last_ IS NOT NULL;
     keys := keys_;
     rooms := rooms_;
 {%- endif %}

@@ -125,11 +125,11 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_retention") }} (
 /*
 A row for each queue with groups or limits, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
 others, where adding takes turns: each locks the row to the end of its transaction.
-Only the functions can lock it, hence nobody who may not claim: an advisory lock could be taken, and kept, by any login.
-position is the key of a limit that had its turn last: the next claim begins behind it.
+Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
+be taken, and kept, by any login.
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_turn") }} (
-    queue text NOT NULL PRIMARY KEY, position text COLLATE "C" NULL
+    queue text NOT NULL PRIMARY KEY
 );
 {% endfilter %}
 {% filter made("TABLE", "queue_limit") %}

@@ -10,7 +10,7 @@ const fn seen(name: &'static str, spec: &'static str, tables: &'static str) -> S
 }
 
 /// The software, and how many of its rows count as Processing.
-const SEEN: [(Software, i64); 5] = [
+const SEEN: [(Software, i64); 6] = [
     (
         seen(
             "Hangfire",
@@ -52,7 +52,7 @@ INSERT INTO solid_queue_ready_executions (job_id, queue_name, created_at) SELECT
     ),
     (
         seen(
-            "Wolverine",
+            "Wolverine's inbox",
             "wolverine_incoming",
             "CREATE TABLE wolverine_incoming_envelopes (id uuid NOT NULL, status varchar NOT NULL, owner_id integer NOT NULL, execution_time timestamptz,
     attempts integer DEFAULT 0, body bytea NOT NULL, message_type varchar NOT NULL, received_at varchar, keep_until timestamptz, PRIMARY KEY (id))
@@ -62,6 +62,21 @@ SELECT gen_random_uuid(), (ARRAY['Incoming', 'Scheduled'])[1 + n % 2], 0, '{}', 
 
 INSERT INTO wolverine_incoming_envelopes (id, status, owner_id, body, message_type)
 VALUES (gen_random_uuid(), 'Incoming', 7, '{}', 'a node has it'), (gen_random_uuid(), 'Handled', 0, '{}', 'done')",
+        ),
+        0,
+    ),
+    (
+        seen(
+            "Wolverine's outbox",
+            "wolverine_outgoing",
+            "CREATE TABLE wolverine_outgoing_envelopes (id uuid NOT NULL, owner_id integer NOT NULL, destination varchar NOT NULL, deliver_by timestamptz,
+    body bytea NOT NULL, attempts integer DEFAULT 0, message_type varchar NOT NULL, PRIMARY KEY (id))
+
+INSERT INTO wolverine_outgoing_envelopes (id, owner_id, destination, body, message_type)
+SELECT gen_random_uuid(), 0, 'local://mail', '{}', 'Mail' FROM generate_series(1, {n})
+
+INSERT INTO wolverine_outgoing_envelopes (id, owner_id, destination, body, message_type)
+VALUES (gen_random_uuid(), 7, 'local://mail', '{}', 'a node has it')",
         ),
         0,
     ),

@@ -9,7 +9,7 @@ use support::both::Database;
 use support::scratch::all;
 
 /// A queue's name, its description, its verdict, its tables with 20 rows that wait, and how many rows are none of readpast's.
-const TABLES: [(&str, &str, &str, &str); 3] = [
+const TABLES: [(&str, &str, &str, &str); 5] = [
     (
         "NServiceBus",
         "nservicebus",
@@ -44,6 +44,33 @@ CREATE TABLE [dt].[NewTasks] (TaskHub varchar(50) NOT NULL, SequenceNumber bigin
     PayloadID uniqueidentifier NULL, Version varchar(100) NULL, CONSTRAINT PK_NewTasks PRIMARY KEY (TaskHub, SequenceNumber))
 GO
 INSERT INTO [dt].[NewTasks] (TaskHub, InstanceID, TaskID) SELECT 'dbo', 'i', n FROM [dbo].[numbers]",
+    ),
+    (
+        "CAP",
+        "cap_sql_server",
+        "read figures only",
+        "CREATE SCHEMA [cap]
+GO
+CREATE TABLE [cap].[Published] ([Id] bigint NOT NULL, [Version] nvarchar(20) NOT NULL, [Name] nvarchar(200) NOT NULL, [Content] nvarchar(max) NULL,
+    [Retries] int NOT NULL, [Added] datetime2(7) NOT NULL, [ExpiresAt] datetime2(7) NULL, [StatusName] nvarchar(50) NOT NULL,
+    CONSTRAINT [PK_cap_Published] PRIMARY KEY CLUSTERED ([Id]))
+GO
+INSERT INTO [cap].[Published] ([Id], [Version], [Name], [Retries], [Added], [StatusName])
+SELECT n, N'v1', N'mail', 0, SYSUTCDATETIME(), CASE WHEN n % 2 = 0 THEN N'Scheduled' ELSE N'Failed' END FROM [dbo].[numbers]",
+    ),
+    (
+        "MassTransit",
+        "mass_transit_sql_server",
+        "read figures only",
+        "CREATE SCHEMA [transport]
+GO
+CREATE TABLE [transport].[MessageDelivery] (MessageDeliveryId bigint IDENTITY(1, 1) NOT NULL PRIMARY KEY, TransportMessageId uniqueidentifier NOT NULL,
+    QueueId bigint NOT NULL, Priority smallint NOT NULL, EnqueueTime datetime2 NOT NULL, ExpirationTime datetime2 NULL,
+    PartitionKey nvarchar(128) NULL, RoutingKey nvarchar(256) NULL, ConsumerId uniqueidentifier NULL, LockId uniqueidentifier NULL,
+    DeliveryCount int NOT NULL, MaxDeliveryCount int NOT NULL, LastDelivered datetime2 NULL, TransportHeaders nvarchar(max) NULL)
+GO
+INSERT INTO [transport].[MessageDelivery] (TransportMessageId, QueueId, Priority, EnqueueTime, DeliveryCount, MaxDeliveryCount)
+SELECT NEWID(), 1, 100, SYSUTCDATETIME(), 0, 10 FROM [dbo].[numbers]",
     ),
 ];
 
