@@ -1,6 +1,7 @@
 //! Limits by key and of a whole queue, decided by the claim. On both servers.
 
-use readpast::item::{Action, Columns, NewItem, Settlement};
+use readpast::error::ErrorKind;
+use readpast::item::{Action, Columns, LimitChange, NewItem, Settlement};
 use readpast::{Dialect, Queue, QueueSpec, Value, install};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use support::both::Database;
 use support::dice::Dice;
 use support::limit::until;
+use support::scratch::{Scratch, administer, changed, config};
 
 fn open(database: &Database, limits: &serde_json::Value) -> Queue {
     let spec = json!({
@@ -385,5 +387,34 @@ fn a_key_that_has_all_of_its_starts_again_leaves_nothing() {
         // Those of "a" and "b" go; "c" was changed, and "A" has begun something.
         let after = database.look(count);
         assert_eq!((before.as_str(), after.as_str()), if before == "3" { ("3", "2") } else { ("4", "2") });
+    }
+}
+
+#[test]
+fn an_operator_changes_limits_a_monitor_lists_them_and_a_worker_does_neither() {
+    let mut scratch = Scratch::empty();
+    let roles = ["worker", "monitor", "operator"].map(|role| format!("{}_{role}", scratch.name));
+    let spec = json!({"queue": "Job", "columns": [{"name": "Customer", "type": "integer"}], "limit": [{"by": "Customer", "at_once": 1}],
+        "roles": {"worker": roles[0], "monitor": roles[1], "operator": roles[2]}});
+    install(&scratch.config(&[]), Some(&QueueSpec::from_json(&spec.to_string()).unwrap())).unwrap();
+    let [worker, monitor, operator] = roles.each_ref().map(|role| {
+        let login = scratch.role();
+        administer(&format!("GRANT \"{role}\" TO {login}"));
+        let connection = changed(&scratch.connection(), &[("Uid", &login), ("Pwd", "p")]);
+        Queue::open(&config(&connection, &[]), "Job").unwrap()
+    });
+    let more = LimitChange { key: Some("1"), at_once: Some(3), ..LimitChange::default() };
+    let columns = json!({"Customer": 1}).as_object().unwrap().clone().into();
+    operator.enqueue(&vec![NewItem { columns, ..NewItem::default() }; 5], None).unwrap();
+    assert_eq!(worker.claim(10, Duration::ZERO).unwrap().len(), 1);
+    for refused in [worker.set_limit(&more).map(drop), monitor.set_limit(&more).map(drop), worker.limits().map(drop)] {
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::PermissionDenied);
+    }
+    operator.set_limit(&more).unwrap();
+    assert!(!monitor.limits().unwrap().is_empty());
+    assert_eq!(worker.claim(10, Duration::ZERO).unwrap().len(), 2);
+    for role in &roles {
+        scratch.run(&format!("DROP OWNED BY \"{role}\""));
+        administer(&format!("DROP ROLE \"{role}\""));
     }
 }
