@@ -76,7 +76,7 @@ impl QueueInner {
         let turns = &self.process.schedules;
         let most = LOOK.saturating_add(turns.stuck.load(Ordering::Relaxed));
         let ScheduleList { schedules, now_ms } = self.schedule_list(YieldsTo::Interrupts, Some(most))?;
-        let (mut failed, mut stuck) = (None, 0);
+        let (mut failed, mut stuck, mut fired) = (None, 0, 0);
         for schedule in &schedules {
             let rule = match Rule::new(&schedule.cron, &schedule.zone) {
                 Ok(rule) => rule,
@@ -88,6 +88,7 @@ impl QueueInner {
             };
             match self.fire_one(schedule, &rule, now_ms.div_euclid(1000)) {
                 Ok(Some(next)) => {
+                    fired += i32::from(schedule.next_at != Some(next));
                     let wait = (next * 1000 - now_ms).max(0).unsigned_abs();
                     turns.within(Duration::from_millis(wait));
                 }
@@ -103,8 +104,13 @@ impl QueueInner {
         }
         // Those that do not fire stay in front: the next look goes on behind them.
         turns.stuck.store(stuck, Ordering::Relaxed);
-        if stuck > 0 && schedules.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
-            turns.within(Duration::from_secs(1));
+        if schedules.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
+            // More may be due: at once, unless all that it saw do not fire.
+            if fired > 0 && fired + stuck >= most {
+                turns.within(Duration::ZERO);
+            } else if stuck > 0 {
+                turns.within(Duration::from_secs(1));
+            }
         }
         failed.map_or(Ok(()), Err)
     }

@@ -80,6 +80,17 @@ fn count(queue: &Queue) -> usize {
 }
 
 #[test]
+fn a_look_goes_on_while_more_are_due() {
+    for database in Database::each() {
+        let many: Vec<_> = (0..90).map(|n| on_leap_days(&format!("report {n}"), n)).collect();
+        drop(open(&database, &json!(many)));
+        assert!(drain(&database).is_empty());
+        set_back(&database, None, 40);
+        assert_eq!(drain(&database), (0..90).collect::<Vec<i64>>());
+    }
+}
+
+#[test]
 fn an_item_is_put_in_at_its_planned_time() {
     for database in Database::each() {
         drop(open(&database, &json!([on_leap_days("daily report", 7)])));

@@ -235,6 +235,10 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_schedule") }} (
     last_answer text NULL, PRIMARY KEY (queue, name)
 );
 {% endfilter %}
+{%- set first = {"name": "next_at", "quoted": "next_at NULLS FIRST", "expression": none, "descending": false} %}
+{% call index_of.create("queue_schedule_next_at", "queue_schedule", [column("queue"), first, column("name")]) %}
+/* The next to fire, of however many. */
+{%- endcall %}
 {% filter made("TYPE", "queue_look") %}
 /* The values of an item that a look at a queue reads (watch_<queue>). */
 DO $$

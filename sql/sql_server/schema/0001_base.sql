@@ -202,6 +202,9 @@ IF OBJECT_ID({{ literal("QueueSchedule") }}, N'U') IS NULL
 {% endfilter %}
 {% call index_of.create("IX_QueueAction_EndedAt", "QueueAction", [column("EndedAt")]) %}
 {%- endcall %}
+{% call index_of.create("IX_QueueSchedule_NextAt", "QueueSchedule", [column("Queue"), column("NextAt"), column("Name")], include=[column("Enabled")]) %}
+/* The next to fire, of however many. */
+{%- endcall %}
 {% filter made("VIEW", "QueueOwnType_V", once=true) %}
 /*
 The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
