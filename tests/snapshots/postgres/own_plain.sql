@@ -102,12 +102,13 @@ BEGIN
     "queue_must", "queue_named_fn", "queue_note_refusal", "queue_operation", "queue_operation_at",
     "queue_own_type_v", "queue_pause", "queue_pause_begin", "queue_pause_end", "queue_paused_v",
     "queue_recovery", "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention",
-    "queue_ring", "queue_schedule", "queue_schema_version", "queue_sets_fn", "queue_sleep",
-    "queue_sleeper", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
-    "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
-    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
-    "queue_wanted_fn", "queue_watched", "queue_worker", "queue_workers_seen", "recover_job_trx",
-    "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job", "worker_job_v"]'::json) AS n (name)
+    "queue_ring", "queue_schedule", "queue_schedule_next_at", "queue_schema_version", "queue_sets_fn",
+    "queue_sleep", "queue_sleeper", "queue_spec", "queue_state", "queue_status",
+    "queue_take_turn", "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn",
+    "queue_times_fn", "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn",
+    "queue_utc_fn", "queue_wanted_fn", "queue_watched", "queue_worker", "queue_workers_seen",
+    "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job",
+    "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -273,10 +274,10 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_retention" (queue text NOT NULL PRI
 /*
 A row for each queue with groups or limits, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
 others, where adding takes turns: each locks the row to the end of its transaction.
-Only the functions can lock it, hence nobody who may not claim: an advisory lock could be taken, and kept, by any login.
-position is the key of a limit that had its turn last: the next claim begins behind it.
+Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
+be taken, and kept, by any login.
 */
-CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (queue text NOT NULL PRIMARY KEY, position text COLLATE "C" NULL);
+CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (queue text NOT NULL PRIMARY KEY);
 
 /*
 The limits of queues that have some: a row for each limit (key is ''), and one for each key of it that was given limits of its own or has
@@ -367,6 +368,9 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_schedule" (
     enabled boolean NOT NULL, next_at timestamptz NULL, last_at timestamptz NULL, fired_at timestamptz NULL, last_key text NULL,
     last_answer text NULL, PRIMARY KEY (queue, name)
 );
+
+/* The next to fire, of however many. */
+CREATE INDEX IF NOT EXISTS queue_schedule_next_at ON "readpast"."queue_schedule" (queue, next_at NULLS FIRST, name);
 
 /* The values of an item that a look at a queue reads (watch_<queue>). */
 DO $$

@@ -384,6 +384,12 @@ IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
+/* The next to fire, of however many. */
+IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[QueueSchedule]') AND i.[name] = N'IX_QueueSchedule_NextAt')
+    CREATE NONCLUSTERED INDEX [IX_QueueSchedule_NextAt] ON [readpast].[QueueSchedule] ([Queue], [NextAt], [Name]) INCLUDE ([Enabled]);
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
 /*
 The types that the caller may see, by queue: the user it is in this database, and the roles that user is in. Procedures
 and views read this with the rights of their owner, and USER_NAME() is the caller all the same.
