@@ -106,6 +106,8 @@ namespace Readpast.Tests
             {
                 Hold(psql, narrow);
                 Task<Receipt> first = narrow.EnqueueAsync(TestQueue.With("Payload", "first"));
+                // It has left, so that the others wait in line.
+                Until.True(() => psql.Ask("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1");
                 Task<Receipt> good = narrow.EnqueueAsync(TestQueue.With("Payload", "good"));
                 Task<Receipt> wrong = narrow.EnqueueAsync(TestQueue.With("Small", "no number"));
                 Task<Receipt> unsendable = narrow.EnqueueAsync(new NewItem { Type = "\ud83d" });
