@@ -179,9 +179,16 @@ const SYSTEMS: &[System] = &[
     },
     System {
         name: "MassTransit",
-        tables: &["message_delivery", "messagedelivery"],
+        tables: &["message_delivery"],
         columns: &["delivery_count", "lock_id"],
         verdict: "read figures only: a message stands in another table, and its functions write lock_id over a claim",
+        spec: Some("mass_transit"),
+    },
+    System {
+        name: "MassTransit",
+        tables: &["messagedelivery"],
+        columns: &["deliverycount", "lockid"],
+        verdict: "read figures only: a message stands in another table, and its procedures write LockId over a claim",
         spec: Some("mass_transit"),
     },
     System {
