@@ -138,7 +138,7 @@ public sealed class HostedQueue : IAsyncDisposable
             ObjectDisposedException.ThrowIf(closing.IsCancellationRequested, this);
             if (opening == null || opening.IsFaulted)
             {
-                // Each of those who wait goes on by itself: a caller that blocks afterwards must not keep the worker from its start.
+                // Those who wait go on apart: a caller that blocks afterwards must not keep the worker from its start.
                 var opened = new TaskCompletionSource<Queue>(TaskCreationOptions.RunContinuationsAsynchronously);
                 Task.Run(Open).ContinueWith(opened.SetFromTask, TaskScheduler.Default);
                 opening = opened.Task;
