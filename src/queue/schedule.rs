@@ -21,6 +21,16 @@ const LOOK: i32 = 20;
 /// The planned times that a list shows.
 const UPCOMING: usize = 5;
 
+/// The end of a look at one schedule, with its next planned time.
+enum One {
+    Fired(i64),
+    Waits(i64),
+    /// It was not there at the time that was read.
+    Gone,
+    /// There is no time before the year 5000.
+    Never,
+}
+
 impl QueueInner {
     /// When this process looks at the schedules next. `None`: the queue takes none.
     pub(crate) fn planned_at(&self) -> Option<Instant> {
@@ -77,6 +87,7 @@ impl QueueInner {
         let most = LOOK.saturating_add(turns.stuck.load(Ordering::Relaxed));
         let ScheduleList { schedules, now_ms } = self.schedule_list(YieldsTo::Interrupts, Some(most))?;
         let (mut failed, mut stuck, mut fired) = (None, 0, 0);
+        let wait = |next: i64| Duration::from_millis((next * 1000 - now_ms).max(0).unsigned_abs());
         for schedule in &schedules {
             let rule = match Rule::new(&schedule.cron, &schedule.zone) {
                 Ok(rule) => rule,
@@ -87,12 +98,14 @@ impl QueueInner {
                 }
             };
             match self.fire_one(schedule, &rule, now_ms.div_euclid(1000)) {
-                Ok(Some(next)) => {
-                    fired += i32::from(schedule.next_at != Some(next));
-                    let wait = (next * 1000 - now_ms).max(0).unsigned_abs();
-                    turns.within(Duration::from_millis(wait));
+                Ok(One::Fired(next)) => {
+                    fired += 1;
+                    turns.within(wait(next));
                 }
-                Ok(None) => {}
+                Ok(One::Waits(next)) => turns.within(wait(next)),
+                // By another process, or its time is none that a call can name: it is no reason to look again at once.
+                Ok(One::Gone) => stuck += 1,
+                Ok(One::Never) => {}
                 Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Interrupted) => return Err(error),
                 // One whose item the table refuses holds up no other, and is tried again at the next look.
                 Err(error) => {
@@ -124,25 +137,17 @@ impl QueueInner {
         }
     }
 
-    /// Fires it if it is time; its next planned time. `None`: there is none before the year 5000.
-    fn fire_one(&self, schedule: &Schedule, rule: &Rule, now: i64) -> Result<Option<i64>> {
-        let Some(was) = schedule.next_at else {
-            let next = rule.next(None, now);
-            if next.is_some() {
-                self.fire(&schedule.name, (None, next), false)?;
-            }
-            return Ok(next);
-        };
-        if was > now {
-            return Ok(Some(was));
+    /// Fires it if it is time.
+    fn fire_one(&self, schedule: &Schedule, rule: &Rule, now: i64) -> Result<One> {
+        let was = schedule.next_at;
+        if let Some(at) = was.filter(|at| *at > now) {
+            return Ok(One::Waits(at));
         }
-        let after = if schedule.missed == Missed::Each { was } else { now };
-        let next = rule.next(Some(was), after);
-        if next.is_some() {
-            let adds = schedule.missed != Missed::Skip || now - was < GRACE;
-            self.fire(&schedule.name, (Some(was), next), adds)?;
-        }
-        Ok(next)
+        let after = was.filter(|_| schedule.missed == Missed::Each).unwrap_or(now);
+        let Some(next) = rule.next(was, after) else { return Ok(One::Never) };
+        let adds = was.is_some_and(|was| schedule.missed != Missed::Skip || now - was < GRACE);
+        let (answer, _) = self.fire(&schedule.name, (was, Some(next)), adds)?;
+        Ok(if answer == "GONE" { One::Gone } else { One::Fired(next) })
     }
 
     /// Moves the schedule on and puts its item in, in one commit. With no next time it puts the item in now.

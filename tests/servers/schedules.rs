@@ -362,6 +362,31 @@ fn many_schedules_that_cannot_fire_hold_up_no_other() {
     }
 }
 
+/// A time with parts of a second, written by hand, is none that a call can name.
+#[test]
+fn schedules_that_are_not_there_are_not_looked_at_again_and_again() {
+    for database in Database::each().into_iter().filter(|database| !database.is_sql_server()) {
+        drop(open(&database, &json!([])));
+        database.run(
+            "INSERT INTO readpast.queue_schedule (queue, name, cron, zone, items, missed, overlap, described, enabled, next_at)
+             SELECT 'report', 'odd ' || n, '@daily', 'UTC', '[{}]', 'once', 'allow', FALSE, TRUE, '2026-01-01 00:00:00.5+00'
+             FROM generate_series(1, 20) AS n",
+        );
+        database.run(
+            "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET track_functions = pl', current_database()); END $$",
+        );
+        let queue = Queue::open(&database.config(&[("poll.interval_ms", "100")]), "Report").unwrap();
+        assert!(queue.claim(1, Duration::from_secs(3)).unwrap().is_empty());
+        queue.close(SOON).unwrap();
+        let calls =
+            "SELECT COALESCE(SUM(calls), 0)::bigint FROM pg_stat_user_functions WHERE funcname = 'fire_report_trx'";
+        until("the server has counted", || database.look(calls) != "0");
+        // At once it would be hundreds of looks at all of them.
+        let calls: i64 = database.look(calls).parse().unwrap();
+        assert!(calls <= 20 * 10, "{calls}");
+    }
+}
+
 #[test]
 fn a_claim_that_waits_puts_in_what_is_planned() {
     for database in Database::each() {
