@@ -418,3 +418,31 @@ fn an_operator_changes_limits_a_monitor_lists_them_and_a_worker_does_neither() {
         administer(&format!("DROP ROLE \"{role}\""));
     }
 }
+
+/// Without a wait it would count what is in work as it is without the claim under way.
+#[test]
+fn a_claim_waits_for_the_turn_of_another() {
+    for limits in [json!([{"by": "Customer", "at_once": 1}]), json!([{"at_once": 1}])] {
+        for database in Database::each().into_iter().filter(|database| !database.is_sql_server()) {
+            let queue = open(&database, &limits);
+            put(&queue, Some(1), None, 3);
+            let claim = "SELECT answer FROM readpast.next_job_set_trx('other', 10)";
+            let mut first = database.session();
+            let answer = first.transaction(|session| {
+                assert_eq!(session.execute(claim, &[])?.len(), 1);
+                let second = thread::scope(|scope| {
+                    let second = scope.spawn(|| taken(&queue, 10));
+                    let waits = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted";
+                    until("it waits, or is done", || second.is_finished() || database.look(waits) != "0");
+                    let waits = !second.is_finished();
+                    session.execute("COMMIT", &[]).unwrap();
+                    (waits, second.join().unwrap())
+                });
+                Ok(second)
+            });
+            let (waits, second) = answer.unwrap();
+            assert!(waits, "{limits}");
+            assert_eq!(second, counts([]), "{limits}");
+        }
+    }
+}
