@@ -41,28 +41,22 @@ const CASES: [Case; 8] = [
     Case { name: "10 handlers", processes: 1, handlers: 10, batch: 1, settings: &[] },
     Case { name: "10 handlers, 10 ahead", processes: 1, handlers: 10, batch: 1, settings: &[("worker.ahead", "10")] },
     Case {
-        name: "10 handlers, 2 fetchers",
+        name: "10 handlers, 1 fetcher",
         processes: 1,
         handlers: 10,
         batch: 1,
-        settings: &[("worker.fetchers", "2")],
+        settings: &[("worker.fetchers", "1")],
     },
     Case { name: "4 processes of 10 handlers", processes: 4, handlers: 10, batch: 1, settings: &[] },
     Case { name: "100 handlers", processes: 1, handlers: 100, batch: 1, settings: &[] },
     Case {
-        name: "100 handlers, 2 fetchers",
+        name: "100 handlers, 1 fetcher",
         processes: 1,
         handlers: 100,
         batch: 1,
-        settings: &[("worker.fetchers", "2")],
+        settings: &[("worker.fetchers", "1")],
     },
-    Case {
-        name: "4 handlers of 100, 2 fetchers",
-        processes: 1,
-        handlers: 4,
-        batch: 100,
-        settings: &[("worker.fetchers", "2")],
-    },
+    Case { name: "4 handlers of 100", processes: 1, handlers: 4, batch: 100, settings: &[] },
 ];
 
 fn main() {

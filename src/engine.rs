@@ -14,6 +14,7 @@ mod figures;
 mod in_flight;
 pub(crate) mod log_lines;
 mod notifier;
+mod overlap;
 mod prefetch;
 mod reported;
 mod settling;
@@ -63,7 +64,7 @@ pub enum Taken {
 
 /// A worker on a queue: any number of threads take items from it, begin each, and end it. Clones are the same worker.
 ///
-/// Its fetchers (threads, as many as the setting `worker.fetchers`, with a connection each) make all calls. While one call is
+/// Its fetchers (threads, as many as the setting `worker.fetchers`) make all calls, one at a time unless two do more. While a call is
 /// under way, ended items gather; the next call settles them all and claims as many items as there is room for, in one round trip
 /// and one commit. So calls grow with the load by themselves, and an item that ends alone is settled at once.
 ///

@@ -48,7 +48,7 @@ pub const MAX_THREADS: u32 = 1000;
 /// - The worker logs transient failures and waits for their end; all others end it, and [`Worker::run`] returns them. Items in
 ///   flight then come back when their leases run out.
 ///
-/// Connections: one for each fetcher (the setting `worker.fetchers`, 1 by default), however many threads there are, now and then
+/// Connections: one for each call under way (at most the setting `worker.fetchers`, 2 by default), however many threads there are, now and then
 /// one to renew leases, and one for each step while it is recorded.
 ///
 /// ```no_run

@@ -98,8 +98,9 @@ pub const SETTINGS: [Setting; 30] = [
     Setting {
         key: "worker.fetchers",
         kind: SettingKind::Number(1, 64),
-        default: "1",
-        meaning: "Threads of a worker that call the database, each with a connection. One serves many handlers.",
+        default: "2",
+        meaning: "Most calls at once that the workers of a queue make together, but one of each; no more than `pool.size`. A second call runs \
+                  beside another only when a large group waits, and while both do more.",
     },
     Setting {
         key: "worker.ahead",

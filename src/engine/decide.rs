@@ -17,6 +17,9 @@ pub(super) trait Outside {
 
     /// When a schedule may be due. `None`: the queue takes none.
     fn planned_at(&self) -> Option<Instant>;
+
+    /// How many workers the queue has, in all processes.
+    fn workers(&self) -> usize;
 }
 
 /// The next thing that a fetcher does.
@@ -43,8 +46,9 @@ pub(super) enum Wake {
 /// 2. Something has waited for a handler too long: give it back.
 /// 3. A planned time has come: put its item in.
 /// 4. Deleting has been due for a whole interval, or figures are due, and was not the last thing that a fetcher began: do that.
-/// 5. Something has ended: settle it, and claim what there is room for.
-/// 6. There is room, and the queue may hold something: claim.
+/// 5. Something has ended, and no call under way holds it up ([`Overlap`](super::overlap)): settle it, and claim what there is
+///    room for.
+/// 6. There is room, the queue may hold something, and no call holds it up: claim.
 /// 7. Deleting is due: do it.
 /// 8. Sleep until the first of these can apply.
 pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) -> Decision {
@@ -66,11 +70,14 @@ pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) 
         return Decision::Do(FetcherAction::Clean { must: true });
     }
     let room = state.room(now);
-    if state.in_flight.has_due(now) {
+    let settle_at = state.in_flight.due_at(now);
+    let claim_at = claim_at(state, outside, room, now);
+    let group = state.in_flight.due(now).max(if is_reached(claim_at, now) { room } else { 0 });
+    let held_up_until = state.held_up_until(group, outside.workers(), now);
+    if is_reached(settle_at, now) && held_up_until.is_none() {
         return Decision::Do(FetcherAction::Settle { room: if state.may_look(now) { room } else { 0 } });
     }
-    let claim_at = claim_at(state, outside, room, now);
-    if is_reached(claim_at, now) {
+    if is_reached(claim_at, now) && held_up_until.is_none() {
         let makes_sure = state.is_last_look();
         return Decision::Do(if makes_sure { FetcherAction::MakeSure { room } } else { FetcherAction::Claim { room } });
     }
@@ -79,8 +86,8 @@ pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) 
         return Decision::Do(FetcherAction::Clean { must: false });
     }
     let quarantine_ends = state.quarantine_ends(now);
-    let times =
-        [overdue_at, state.in_flight.next_try(), claim_at, clean_at, must_clean_at, planned_at, quarantine_ends];
+    let call_at = settle_at.into_iter().chain(claim_at).min().map(|at| held_up_until.map_or(at, |until| at.max(until)));
+    let times = [overdue_at, call_at, clean_at, must_clean_at, planned_at, quarantine_ends];
     Decision::Sleep(times.into_iter().flatten().min())
 }
 
@@ -125,16 +132,23 @@ impl EngineState {
         }
     }
 
+    /// Until when the calls under way hold up one for a group of this size; `None`: it may begin. The workers of a queue share the
+    /// number of fetchers: a fleet has calls side by side anyhow.
+    fn held_up_until(&self, group: usize, workers: usize, now: Instant) -> Option<Instant> {
+        let share = self.fetchers.running / workers;
+        self.overlap.hold_up_until().filter(|_| !self.overlap.allows(group, share, now))
+    }
+
     /// How many items a call may claim: those that handlers wait for, and those that they will begin soon.
     pub(super) fn room(&self, now: Instant) -> usize {
         if self.phase >= Phase::Stopping
             || self.quarantine(now).bars_claims()
-            || (self.claiming > 0 && self.is_cautious(now))
+            || (self.overlap.claiming() > 0 && self.is_cautious(now))
         {
             return 0;
         }
         let wanted = self.takers.want() + self.ahead(now);
-        wanted.saturating_sub(self.in_flight.counts().ready + self.claiming).min(MAX_ITEMS as usize)
+        wanted.saturating_sub(self.in_flight.counts().ready + self.overlap.claiming()).min(MAX_ITEMS as usize)
     }
 }
 

@@ -4,6 +4,7 @@ use super::action::FetcherAction;
 use super::decide::{Decision, Outside, decide};
 use super::event::Event;
 use super::in_flight::EndedItem;
+use super::overlap::Call;
 use super::settling;
 use super::shared::EngineShared;
 use super::state::{FetcherWork, Phase};
@@ -28,8 +29,8 @@ pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
     let worked = panic::catch_unwind(AssertUnwindSafe(|| {
         while let Some(work) = next(shared) {
             match work {
-                FetcherWork::Claim { room, makes_sure } => claim(shared, room, makes_sure),
-                FetcherWork::Settle { ended, room } => settle(shared, &ended, room),
+                FetcherWork::Claim { call, makes_sure } => claim(shared, call, makes_sure),
+                FetcherWork::Settle { ended, call } => settle(shared, &ended, call),
                 FetcherWork::Clean { must } => clean(shared, must),
                 FetcherWork::Fire => fire(shared),
             }
@@ -96,12 +97,12 @@ fn is_its_turn(shared: &EngineShared, action: FetcherAction) -> bool {
 }
 
 /// Claims without settling.
-fn claim(shared: &EngineShared, room: usize, makes_sure: bool) {
+fn claim(shared: &EngineShared, call: Call, makes_sure: bool) {
     let begun = Instant::now();
-    let result = shared.queue.inner().claim(u32::try_from(room).unwrap_or(MAX_ITEMS), Duration::ZERO, makes_sure);
+    let result = shared.queue.inner().claim(u32::try_from(call.room).unwrap_or(MAX_ITEMS), Duration::ZERO, makes_sure);
     let batch = result.as_ref().ok().cloned().unwrap_or_default();
     shared.report_set_aside();
-    deliver(shared, batch, room);
+    deliver(shared, batch, call, 0);
     let error = match result {
         Ok(batch) => {
             let retention = shared.retention();
@@ -144,13 +145,13 @@ fn fire(shared: &EngineShared) {
     }
 }
 
-/// Puts the claimed items of a call with this `room` in flight. Observers learn of them before a handler can get them.
-fn deliver(shared: &EngineShared, batch: Batch, room: usize) {
+/// Puts the claimed items of a call in flight, which settled so many others. Observers learn of them before a handler can get them.
+fn deliver(shared: &EngineShared, batch: Batch, call: Call, settled: usize) {
     let (is_none, lease) = (batch.is_empty(), batch.lease());
     if !is_none {
         shared.report(&Event::Claimed { batch: &batch });
     }
-    let lost = shared.change().claimed(batch, room, Instant::now());
+    let lost = shared.change().claimed(batch, call, settled, Instant::now());
     shared.queue.inner().counters.loses(lost.len());
     shared.lost(&lost);
     if !is_none && let Some(renewals) = &*shared.renewals.lock() {
@@ -174,9 +175,9 @@ pub(super) fn settle_left(shared: &EngineShared) {
 }
 
 /// Settles, and claims in the same call.
-fn settle(shared: &EngineShared, all: &Arc<Vec<EndedItem>>, room: usize) {
-    let settled = settling::settle(shared, all, u32::try_from(room).unwrap_or(MAX_ITEMS), None);
+fn settle(shared: &EngineShared, all: &Arc<Vec<EndedItem>>, call: Call) {
+    let settled = settling::settle(shared, all, u32::try_from(call.room).unwrap_or(MAX_ITEMS), None);
     shared.report_set_aside();
-    deliver(shared, settled.batch, room);
+    deliver(shared, settled.batch, call, all.len());
     shared.change().settled(all, &settled.outcomes, settled.again);
 }

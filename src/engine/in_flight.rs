@@ -266,7 +266,18 @@ impl InFlight {
 
     /// Whether something can be settled now.
     pub(super) fn has_due(&self, now: Instant) -> bool {
-        !self.ended.is_empty() || self.next_try().is_some_and(|at| at <= now)
+        self.due_at(now).is_some_and(|at| at <= now)
+    }
+
+    /// When something can be settled. `None`: not before a change.
+    pub(super) fn due_at(&self, now: Instant) -> Option<Instant> {
+        if self.ended.is_empty() { self.next_try() } else { Some(now) }
+    }
+
+    /// How many items can be settled now.
+    pub(super) fn due(&self, now: Instant) -> usize {
+        let is_due = |ended: &&EndedItem| ended.not_before.is_none_or(|at| at <= now);
+        self.ended.len() + self.put_off.iter().filter(is_due).count()
     }
 
     /// Takes up to `max` items that can be settled now, for a fetcher. They stay in flight until the fetcher calls
@@ -287,7 +298,7 @@ impl InFlight {
     }
 
     /// When the first put-off item is due; `None` when there is none.
-    pub(super) fn next_try(&self) -> Option<Instant> {
+    fn next_try(&self) -> Option<Instant> {
         self.put_off.iter().filter_map(|ended| ended.not_before).min()
     }
 

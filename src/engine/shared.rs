@@ -214,6 +214,10 @@ impl Outside for EngineShared {
     fn planned_at(&self) -> Option<Instant> {
         self.queue.inner().planned_at()
     }
+
+    fn workers(&self) -> usize {
+        self.queue.inner().presence.workers() as usize
+    }
 }
 
 impl PollWaiter for EngineShared {

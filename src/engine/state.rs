@@ -6,6 +6,7 @@ use super::action::FetcherAction;
 use super::begin::Begin;
 use super::figures::{Durations, WorkerFigures};
 use super::in_flight::{ClaimName, EndedItem, InFlight, Spans};
+use super::overlap::{Call, Overlap};
 use super::prefetch::Prefetch;
 use crate::calls::MAX_ITEMS;
 use crate::error::Error;
@@ -27,8 +28,8 @@ pub(super) struct EngineState {
     firing: usize,
     /// One has ended since the last look began, which may have missed its item.
     has_fired: bool,
-    /// How many items the calls under way may bring.
-    pub(super) claiming: usize,
+    /// The calls under way that settle or claim.
+    pub(super) overlap: Overlap,
     pub(super) tallies: WorkerFigures,
     pub(super) durations: Durations,
     ending: Ending,
@@ -156,8 +157,8 @@ impl Fetchers {
 
 /// The call that a fetcher is to make.
 pub(super) enum FetcherWork {
-    Settle { ended: Arc<Vec<EndedItem>>, room: usize },
-    Claim { room: usize, makes_sure: bool },
+    Settle { ended: Arc<Vec<EndedItem>>, call: Call },
+    Claim { call: Call, makes_sure: bool },
     Clean { must: bool },
     Fire,
 }
@@ -174,7 +175,7 @@ impl EngineState {
             cleaner: CleanerState::default(),
             firing: 0,
             has_fired: false,
-            claiming: 0,
+            overlap: Overlap::default(),
             tallies: WorkerFigures::default(),
             durations: Durations::default(),
             ending: if until_empty { Ending::WhenEmpty } else { Ending::WhenStopped },
@@ -188,7 +189,7 @@ impl EngineState {
 
     /// Whether nothing is in flight, and no call may bring an item.
     pub(super) fn holds_nothing(&self) -> bool {
-        self.in_flight.is_empty() && self.claiming == 0
+        self.in_flight.is_empty() && self.overlap.claiming() == 0
     }
 
     pub(super) fn has_something_to_take(&self, now: Instant) -> bool {
@@ -234,7 +235,7 @@ impl EngineState {
     /// Hands out items; a quarantined one alone, and only when no other waits.
     pub(super) fn take(&mut self, max: usize, now: Instant) -> Option<Batch> {
         let batch = match self.in_flight.take(max, now) {
-            None if self.claiming == 0 => self.in_flight.take_quarantined(self.proof(), now),
+            None if self.overlap.claiming() == 0 => self.in_flight.take_quarantined(self.proof(), now),
             batch => batch,
         };
         if batch.is_some() {
@@ -282,39 +283,40 @@ impl EngineState {
         match action {
             FetcherAction::GiveBack => {
                 self.in_flight.give_back_overdue(self.prefetch.hold(), self.quarantine_hold(), now);
-                return None;
+                None
             }
             FetcherAction::Clean { must } => {
                 self.cleaner = CleanerState::Runs { worked: false };
-                return Some(FetcherWork::Clean { must });
+                Some(FetcherWork::Clean { must })
             }
             FetcherAction::Fire => {
                 self.firing += 1;
-                return Some(FetcherWork::Fire);
+                Some(FetcherWork::Fire)
             }
-            FetcherAction::Settle { room } | FetcherAction::Claim { room } | FetcherAction::MakeSure { room } => {
-                self.claiming += room;
-                self.has_fired = false;
-                self.cleaner.worked();
-            }
-        }
-        Some(match action {
             FetcherAction::Settle { room } => {
-                FetcherWork::Settle { ended: self.in_flight.take_ended(MAX_ITEMS as usize, now), room }
+                let ended = self.in_flight.take_ended(MAX_ITEMS as usize, now);
+                Some(FetcherWork::Settle { ended, call: self.begin_call(room, now) })
             }
             FetcherAction::Claim { room } | FetcherAction::MakeSure { room } => {
                 if self.ending == Ending::Cleaning {
                     self.ending = Ending::WhenEmpty;
                 }
-                FetcherWork::Claim { room, makes_sure: matches!(action, FetcherAction::MakeSure { .. }) }
+                let makes_sure = matches!(action, FetcherAction::MakeSure { .. });
+                Some(FetcherWork::Claim { call: self.begin_call(room, now), makes_sure })
             }
-            FetcherAction::GiveBack | FetcherAction::Clean { .. } | FetcherAction::Fire => return None,
-        })
+        }
     }
 
-    /// Adds the items of a call that had `room`. Returns the items that are lost by that: handlers have them by an earlier claim.
-    pub(super) fn claimed(&mut self, batch: Batch, room: usize, now: Instant) -> Vec<Batch> {
-        self.claiming -= room;
+    fn begin_call(&mut self, room: usize, now: Instant) -> Call {
+        self.has_fired = false;
+        self.cleaner.worked();
+        self.overlap.begin(room, now)
+    }
+
+    /// Adds the items of a call, which settled so many others. Returns the items that are lost by that: handlers have them by an
+    /// earlier claim.
+    pub(super) fn claimed(&mut self, batch: Batch, call: Call, settled: usize, now: Instant) -> Vec<Batch> {
+        self.overlap.end(call, settled + batch.len(), now);
         if batch.is_empty() {
             self.rest();
             return Vec::new();

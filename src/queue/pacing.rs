@@ -7,7 +7,7 @@ use std::time::Duration;
 /// How a worker on this queue claims ahead.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pacing {
-    /// How many threads call the database.
+    /// How many threads call the database: never more than there are connections.
     pub(crate) fetchers: u32,
     /// The most items that wait for a handler; none with limits, where each would take room from those that others could begin.
     pub(crate) ahead: usize,
@@ -21,7 +21,7 @@ impl Pacing {
     pub(super) fn new(config: &Config, spec: &QueueSpec) -> Self {
         let ahead = config.number("worker.ahead") as usize;
         Self {
-            fetchers: config.number("worker.fetchers"),
+            fetchers: config.number("worker.fetchers").min(config.number("pool.size")),
             ahead: if spec.limits.is_empty() { ahead } else { 0 },
             ahead_bytes: config.number("worker.ahead_bytes") as usize,
             hold: config.duration("worker.hold_ms"),

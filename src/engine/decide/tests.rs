@@ -129,8 +129,8 @@ fn large_items_are_not_claimed_ahead() {
         let mut state = EngineState::new(Prefetch::new(HOLD, 1000), ahead_bytes, PROOF * 3, false);
         state.phase = Phase::Working;
         let batch = batch_of("CLAIMED", 0, 8);
-        state.claiming = 8;
-        state.claimed(batch, 8, now);
+        let call = state.overlap.begin(8, now);
+        state.claimed(batch, call, 0, now);
         let claims: Vec<_> = state.take(8, now).unwrap().iter().map(|i| (i.key().to_owned(), i.attempt())).collect();
         let later = now + HOLD;
         claims.iter().for_each(|claim| assert!(state.end(claim, Verdict::complete(), later).is_some()));
@@ -147,8 +147,8 @@ fn a_step_that_ends_the_last_item_ends_the_measuring() {
     let now = Instant::now();
     let mut state = EngineState::new(Prefetch::new(HOLD, 1000), usize::MAX, PROOF * 3, false);
     state.phase = Phase::Working;
-    state.claiming = 1;
-    state.claimed(batch_of("CLAIMED", 0, 1), 1, now);
+    let call = state.overlap.begin(1, now);
+    state.claimed(batch_of("CLAIMED", 0, 1), call, 0, now);
     let batch = state.take(1, now).unwrap();
     let item = batch.get(0).unwrap();
     let claim = (item.key().to_owned(), item.attempt());

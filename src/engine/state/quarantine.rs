@@ -38,7 +38,7 @@ impl EngineState {
             Quarantine::Proving(at) => Some(at),
             _ => None,
         };
-        let cautious = self.cautious_until.filter(|until| *until > now && self.claiming > 0);
+        let cautious = self.cautious_until.filter(|until| *until > now && self.overlap.claiming() > 0);
         proven.into_iter().chain(cautious).min()
     }
 
@@ -54,7 +54,7 @@ impl EngineState {
     }
 
     pub(super) fn may_begin_quarantined(&self, now: Instant) -> bool {
-        self.claiming == 0 && self.in_flight.may_begin_quarantined(self.proof(), now)
+        self.overlap.claiming() == 0 && self.in_flight.may_begin_quarantined(self.proof(), now)
     }
 
     pub(super) fn quarantine_hold(&self) -> Duration {

@@ -1384,7 +1384,8 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 A process reports its workers, {"queue", "worker"} in @Workers: when one begins and then every half minute, those of all its queues at
-once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
+once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins. The result
+is how many workers of each of the queues have reported lately.
 Table access order: QueueWorker.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueWorkersSeen]
@@ -1410,20 +1411,26 @@ BEGIN
         END
     FROM @_Seen AS s
     INNER JOIN [readpast].[QueueWorker] AS w WITH (ROWLOCK) ON w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker];
-    IF @@ROWCOUNT = @_Count RETURN 0;
+    IF @@ROWCOUNT < @_Count
+    BEGIN
+        DELETE TOP (1000) w
+        FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
 
-    DELETE TOP (1000) w
+        INSERT INTO [readpast].[QueueWorker] ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
+        SELECT s.[Queue], s.[Worker], @Host, @Process, @Version, @_Now, @_Now
+        FROM @_Seen AS s
+        WHERE NOT EXISTS (
+            SELECT 1 FROM [readpast].[QueueWorker] AS w WITH (UPDLOCK, SERIALIZABLE)
+            WHERE w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker]
+        )
+        ORDER BY s.[Queue], s.[Worker];
+    END;
+
+    SELECT w.[Queue], COUNT_BIG(*) AS [Workers]
     FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
-
-    INSERT INTO [readpast].[QueueWorker] ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
-    SELECT s.[Queue], s.[Worker], @Host, @Process, @Version, @_Now, @_Now
-    FROM @_Seen AS s
-    WHERE NOT EXISTS (
-        SELECT 1 FROM [readpast].[QueueWorker] AS w WITH (UPDLOCK, SERIALIZABLE)
-        WHERE w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker]
-    )
-    ORDER BY s.[Queue], s.[Worker];
+    WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] > DATEADD(MINUTE, -1, @_Now)
+    GROUP BY w.[Queue];
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;

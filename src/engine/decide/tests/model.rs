@@ -3,6 +3,7 @@
 use super::super::*;
 use crate::engine::Begin;
 use crate::engine::in_flight::{ClaimName, EndedItem, tests::batch_of};
+use crate::engine::overlap::Call;
 use crate::engine::prefetch::Prefetch;
 use crate::engine::state::FetcherWork;
 use crate::item::{Batch, CLAIMED_ALONE, Outcome, Verdict};
@@ -61,10 +62,10 @@ pub(super) enum Fetcher {
     Asleep(Option<Instant>),
     Settles {
         ended: Arc<Vec<EndedItem>>,
-        room: usize,
+        call: Call,
     },
     Claims {
-        room: usize,
+        call: Call,
     },
     Cleans,
     Fires,
@@ -129,6 +130,10 @@ impl Outside for Shared {
     fn planned_at(&self) -> Option<Instant> {
         self.planned_at.get()
     }
+
+    fn workers(&self) -> usize {
+        1
+    }
 }
 
 impl Model {
@@ -177,8 +182,8 @@ impl Model {
                     }
                     let Some(work) = self.state.begin(action, self.now) else { continue };
                     self.fetchers[fetcher] = match work {
-                        FetcherWork::Settle { ended, room } => Fetcher::Settles { ended, room },
-                        FetcherWork::Claim { room, .. } => Fetcher::Claims { room },
+                        FetcherWork::Settle { ended, call } => Fetcher::Settles { ended, call },
+                        FetcherWork::Claim { call, .. } => Fetcher::Claims { call },
                         FetcherWork::Clean { .. } => Fetcher::Cleans,
                         FetcherWork::Fire => Fetcher::Fires,
                     };
@@ -284,10 +289,10 @@ impl Model {
 
     pub(super) fn returns(&mut self, fetcher: usize, succeeds: bool, puts_off: bool) {
         match std::mem::replace(&mut self.fetchers[fetcher], Fetcher::Awake) {
-            Fetcher::Claims { room } => {
-                let batch = if succeeds { self.claim(room) } else { Batch::default() };
+            Fetcher::Claims { call } => {
+                let batch = if succeeds { self.claim(call.room) } else { Batch::default() };
                 let found = batch.len();
-                self.state.claimed(batch, room, self.now);
+                self.state.claimed(batch, call, 0, self.now);
                 self.changed();
                 if succeeds {
                     let retention = self.outside.retention();
@@ -299,9 +304,9 @@ impl Model {
                     self.state.look_again_at(self.now + PAUSE);
                 }
             }
-            Fetcher::Settles { ended, room } => {
-                let batch = if succeeds { self.claim(room) } else { Batch::default() };
-                self.state.claimed(batch, room, self.now);
+            Fetcher::Settles { ended, call } => {
+                let batch = if succeeds { self.claim(call.room) } else { Batch::default() };
+                self.state.claimed(batch, call, ended.len(), self.now);
                 self.changed();
                 let again: Vec<_> = match ended.first() {
                     Some(first) if puts_off && self.state.phase == Phase::Working => {
