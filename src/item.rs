@@ -60,6 +60,7 @@ pub(crate) use self::limit::LIMIT_COUNT;
 pub(crate) use self::record::{text_of_us, time_of_ms};
 pub(crate) use self::rows::{Undeliverable, UndeliverableReason};
 pub(crate) use self::span::{NEVER_MS, far_utc_ms};
+pub(crate) use self::time::is_utc;
 pub(crate) use self::trace::{MOST_STATE, PARENT, Trace};
 pub(crate) use self::watched::FigureRow;
 

@@ -2,7 +2,7 @@
 
 use super::{ColumnKind, KeyColumn, QueueSpec, Storage};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
-use crate::item::normalize_utc;
+use crate::item::is_utc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -20,10 +20,9 @@ impl QueueSpec {
     /// [`ErrorKind::InvalidItem`] describes a key of this queue.
     pub fn check_key(&self, key: &str) -> Result<()> {
         let (is_key, what) = match &self.storage {
-            Storage::Own => (
-                normalize_utc(key).is_some(),
-                "the time of its enqueueing (a timestamp), like 2026-11-21T08:30:00.0000000".to_owned(),
-            ),
+            Storage::Own => {
+                (is_utc(key), "the time of its enqueueing (a timestamp), like 2026-11-21T08:30:00.0000000".to_owned())
+            }
             // Hand-written procedures check their own keys.
             Storage::Procedures(_) => return Ok(()),
             Storage::Table(table) => match table.key.as_slice() {
@@ -96,7 +95,7 @@ fn fits(kind: ColumnKind, value: &str) -> bool {
         ColumnKind::Integer => value.trim().parse::<i32>().is_ok(),
         ColumnKind::BigInteger => value.trim().parse::<i64>().is_ok(),
         ColumnKind::Guid => Uuid::parse_str(value).is_ok(),
-        ColumnKind::Timestamp => normalize_utc(value).is_some(),
+        ColumnKind::Timestamp => is_utc(value),
         // The servers would round a number, and cut or refuse bytes.
         ColumnKind::Decimal(precision, scale) => {
             let digits = value.strip_prefix('-').unwrap_or(value);

@@ -2,7 +2,7 @@
 //! and stand in an address. Year and month are left out: people rarely talk about an older item.
 
 use super::{ColumnKind, QueueSpec, Storage};
-use crate::item::{normalize_utc, utc_ms, utc_text};
+use crate::item::{is_utc, normalize_utc, utc_ms, utc_text};
 use std::cmp::Ordering;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -31,7 +31,7 @@ impl QueueSpec {
 
     /// The short number in `given`; `None` where it is none, or is a key.
     pub(crate) fn read_number(&self, given: &str) -> Option<ShortNumber> {
-        if !self.has_time_key() || normalize_utc(given).is_some() {
+        if !self.has_time_key() || is_utc(given) {
             return None;
         }
         let digits: String = given.chars().filter(|c| !c.is_whitespace() && *c != '-').collect();

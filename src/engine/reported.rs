@@ -54,9 +54,9 @@ impl<'a> From<&Settlement<'a>> for ReportedResult<'a> {
 
 impl ReportedResult<'_> {
     /// The sendable part. An error is for people: bytes that are not text become U+FFFD. Other values are for programs: they are
-    /// sent unchanged or left out, and then the error says so. An action that does not end a claim is a mistake of a program
-    /// whose work is done: the item fails, and is not tried again. A text may have at most `most` bytes, or no worker would claim
-    /// the item again.
+    /// sent unchanged or left out, and then the error says so. An action that does not end a claim, or columns that cannot be set, are
+    /// a mistake of a program whose work is done: the item fails, and is not tried again. A text may have at most `most` bytes, or no
+    /// worker would claim the item again.
     pub(super) fn sendable(&self, spec: &QueueSpec, most: usize) -> (Verdict, Option<LeftOut>) {
         let mut refused = Refusals { most, what: Vec::new(), why: Vec::new() };
         let action = match self.action {
@@ -77,6 +77,7 @@ impl ReportedResult<'_> {
         }
         let set = mended.as_deref().map(str::as_bytes).or(self.set);
         let set = refused.checked(spec, "set", set, |set| Settlement { set, ..bare.clone() });
+        let action = if set.is_none() && self.set.is_some() { without_values(action) } else { action };
         let mut due = refused.checked(spec, "due", self.due, |due| Settlement { due, ..bare.clone() });
         let mut delay_ms = self.delay_ms;
         if delay_ms.is_some()
@@ -93,7 +94,7 @@ impl ReportedResult<'_> {
             (own, None) => own,
         };
         let error = error.as_deref();
-        (Verdict::from(&Settlement { step, response, error, delay_ms, due, set, ..bare }), left_out)
+        (Verdict::from(&Settlement { action, step, response, error, delay_ms, due, set, ..bare }), left_out)
     }
 }
 
@@ -159,6 +160,14 @@ fn text_of(given: &[u8]) -> String {
         text.truncate(end);
     }
     text
+}
+
+/// The action of an item whose columns cannot be set as its handler wanted: it must not count as done without them.
+pub(super) fn without_values(action: Action) -> Action {
+    match action {
+        Action::Complete | Action::CompletePartially => Action::Fail,
+        other => other,
+    }
 }
 
 /// An error with the remark that a value was refused.
@@ -250,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_columns_do_not_take_are_left_out() {
+    fn an_item_whose_columns_cannot_be_set_is_not_done() {
         let good = br#"{"sent": "yes"}"#;
         let (verdict, text) = reported(ReportedResult { set: Some(good), response: Some(b"pong"), ..COMPLETE });
         let sent = verdict.settlement("k", "t", 1);
@@ -265,7 +274,9 @@ mod tests {
             assert!(text.starts_with("set of ") && text.contains(part), "{text}");
             let error = verdict.error_text().unwrap().to_owned();
             assert!(error.contains(part), "{error}");
-            assert_eq!(verdict, Verdict::complete().response("pong").error(error));
+            assert_eq!(verdict, Verdict::fail(error).response("pong"));
+            let again = ReportedResult { action: Some(Action::Retry), set: Some(bad), ..COMPLETE };
+            assert_eq!(reported(again).0.action(), Action::Retry, "it is tried again anyhow");
         }
     }
 

@@ -63,19 +63,22 @@ fn alone(shared: &EngineShared, ended: &EndedItem, by: Option<Instant>) -> Settl
     }
 }
 
-/// Handles an item that the server refuses to settle. If the handler's result is the reason, it is left out, at last even the
-/// remark about it. An unknown reason may be transient: the item is tried again within `retry.budget_ms`, and then treated as if
+/// Handles an item that the server refuses to settle. If the handler's result is the reason, it is left out: first what says how the
+/// work went, then the columns to set, at last even the remark about it. An unknown reason may be transient: the item is tried again within `retry.budget_ms`, and then treated as if
 /// its values were the reason. An item that cannot be settled at all is dropped, or it would hold its place for ever.
 fn refused(shared: &EngineShared, ended: &EndedItem, error: &Error, by: Option<Instant>) -> SettleResult {
     let has_waited = waited(ended.tries()) >= shared.queue.inner().retry.budget();
     if is_of_the_handler(error) || has_waited {
-        let reworded = reworded(ended.verdict(), error).released_for(shared.floor());
-        let bare = Verdict::new(ended.verdict().action()).released_for(shared.floor());
         if !ended.is_reworded() {
             let Settlement { key, attempt, action, .. } = ended.settlement();
             shared.refused(key, attempt, action, &log_lines::given(&ended.settlement()), error);
-            return alone(shared, &ended.with_verdict(reworded), by);
         }
+        let reworded =
+            if ended.is_reworded() { unset(ended.verdict()) } else { Some(reworded(ended.verdict(), error)) };
+        if let Some(reworded) = reworded {
+            return alone(shared, &ended.with_verdict(reworded.released_for(shared.floor())), by);
+        }
+        let bare = Verdict::new(ended.verdict().action()).released_for(shared.floor());
         if *ended.verdict() != bare {
             return alone(shared, &ended.with_verdict(bare), by);
         }
@@ -217,16 +220,25 @@ fn is_of_the_handler(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::InvalidItem)
 }
 
-/// The same verdict without the refused values, and with the reason. A completed item stays completed.
+/// The same verdict without the values that may be refused, and with the reason. The columns to set stay as long as something else may
+/// be the reason.
 fn reworded(verdict: &Verdict, refusal: &Error) -> Verdict {
     let text = reported::with_refusal(verdict.error_text(), refusal.message());
-    Verdict::new(verdict.action()).error(text.chars().take(SHORT).collect::<String>())
+    let rest = verdict.without_remarks().or_else(|| unset(verdict));
+    rest.unwrap_or_else(|| Verdict::new(verdict.action())).error(text.chars().take(SHORT).collect::<String>())
+}
+
+/// The verdict without the columns to set: the item is not done then. `None` where it sets none.
+fn unset(verdict: &Verdict) -> Option<Verdict> {
+    let error = verdict.error_text().unwrap_or_default();
+    verdict.sets().then(|| Verdict::new(reported::without_values(verdict.action())).error(error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dialect::Dialect;
+    use crate::item::Columns;
     use proptest::prelude::*;
 
     #[test]
@@ -235,6 +247,13 @@ mod tests {
         let refusal = Error::new(ErrorKind::InvalidItem, "too long");
         let reported = reworded(&Verdict::complete().response(&long).step("s").after(Duration::ZERO), &refusal);
         assert_eq!(reported, Verdict::complete().error("a part of the result was refused: too long"));
+        let columns = Columns::from_iter([("N", serde_json::json!(1))]);
+        let reported = reworded(&Verdict::complete().response(&long).set(columns.clone()), &refusal);
+        assert_eq!(reported, Verdict::complete().set(columns).error("a part of the result was refused: too long"));
+        let unset = unset(&reported).unwrap();
+        assert_eq!(unset, Verdict::fail("a part of the result was refused: too long"), "not done without them");
+        let only = Verdict::complete().set(Columns::from_iter([("N", serde_json::json!(1))]));
+        assert_eq!(reworded(&only, &refusal), unset, "nothing else can be the reason");
         let reported = reworded(&Verdict::fail(&long), &refusal);
         assert_eq!(reported.error_text().unwrap().chars().count(), 100);
         assert!(!reworded(&Verdict::fail("a\0b"), &refusal).error_text().unwrap().contains('\0'));

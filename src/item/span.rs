@@ -1,6 +1,8 @@
 //! Spans of time and moments, as numbers and as people read them.
 
 use super::normalize_utc;
+use super::time::EPOCH;
+use jiff::civil::DateTime;
 
 /// Milliseconds as a person reads them: the two largest units.
 #[must_use]
@@ -18,16 +20,8 @@ pub fn span_text(ms: i64) -> String {
 /// A UTC time like `2026-11-21T08:30:00.1234567` in milliseconds since 1970.
 #[must_use]
 pub fn utc_ms(text: &str) -> Option<i64> {
-    let text = normalize_utc(text)?;
-    let part = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
-    let (year, month, day) = (part(0..4)?, part(5..7)?, part(8..10)?);
-    // Days of the proleptic Gregorian calendar, in years that begin in March so that the leap day comes last:
-    // https://howardhinnant.github.io/date_algorithms.html#days_from_civil
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
-    Some((((days * 24 + part(11..13)?) * 60 + part(14..16)?) * 60 + part(17..19)?) * 1000 + part(20..23)?)
+    let time = normalize_utc(text)?.parse::<DateTime>().ok()?;
+    i64::try_from(time.duration_since(EPOCH).as_millis()).ok()
 }
 
 /// The range of times that are read. PostgreSQL also has times beyond it, and infinite ones.

@@ -133,6 +133,17 @@ impl Verdict {
         self
     }
 
+    /// Whether it sets columns.
+    pub(crate) fn sets(&self) -> bool {
+        self.set.is_some()
+    }
+
+    /// Its action and columns without step, response, error and time. `None` where it has no columns, or nothing else.
+    pub(crate) fn without_remarks(&self) -> Option<Self> {
+        let rest = Self { set: self.set.clone(), ..Self::new(self.action) };
+        (self.sets() && rest != *self).then_some(rest)
+    }
+
     /// The action.
     #[must_use]
     pub fn action(&self) -> Action {

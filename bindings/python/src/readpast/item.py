@@ -99,13 +99,13 @@ class Item(Mapping[str, Any]):
         """The lease of the claim, for `Queue.renew`."""
         return Lease(self.key, self.attempt)
 
-    def complete(self, response: str | None = None) -> Settlement:
-        """To end the claim: done."""
-        return Settlement(self.key, self.token, self.attempt, Action.COMPLETE, response=response)
+    def complete(self, response: str | None = None, *, set: Mapping[str, Any] | str | None = None) -> Settlement:
+        """To end the claim: done. `set` sets columns of the item in the same commit."""
+        return Settlement(self.key, self.token, self.attempt, Action.COMPLETE, response=response, set=set)
 
-    def complete_partially(self, response: str | None = None) -> Settlement:
-        """To end the claim: done as far as it could be."""
-        return Settlement(self.key, self.token, self.attempt, Action.COMPLETE_PARTIALLY, response=response)
+    def complete_partially(self, response: str | None = None, *, set: Mapping[str, Any] | str | None = None) -> Settlement:
+        """To end the claim: done as far as it could be. `set` as in `complete`."""
+        return Settlement(self.key, self.token, self.attempt, Action.COMPLETE_PARTIALLY, response=response, set=set)
 
     def fail(self, error: str) -> Settlement:
         """To end the claim: given up for good."""
