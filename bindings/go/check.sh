@@ -15,7 +15,7 @@ fail() {
 }
 
 # A module of its own, with what only it needs.
-readonly modules=(. readpastprom readpastotel)
+readonly modules=(. readpastdata readpastprom readpastotel)
 
 step 'gofmt'
 unformatted=$(gofmt -l .)

@@ -25,7 +25,7 @@ mkdir -p "$proxy"
 echo "{\"Version\": \"$version\"}" >"$proxy/$version.info"
 cp go.mod "$proxy/$version.mod"
 # Without the module within it, which is one for itself.
-git ls-files --cached --others --exclude-standard -- . ':!readpastprom' ':!readpastotel' | python3 -c '
+git ls-files --cached --others --exclude-standard -- . ':!readpastdata' ':!readpastprom' ':!readpastotel' | python3 -c '
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w") as archive:
     for path in sys.stdin.read().splitlines():

@@ -14,7 +14,7 @@ ruff format --quiet --check || {
     exit 1
 }
 step 'mypy'
-mypy --no-error-summary src conformance bench examples
+mypy --no-error-summary src conformance bench examples data/src
 # The packages that run the tests are too new for the oldest Python that the package supports.
 mypy --no-error-summary --python-version 3.11 tests
 step 'pyright'

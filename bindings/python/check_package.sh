@@ -30,6 +30,15 @@ diff --recursive --exclude=_native --exclude=__pycache__ src/readpast "$dir/whee
 diff "$dir/wheel/readpast/_native/ffi.py" build/lib/readpast/_native/ffi.py >"$dir/log" ||
     fail 'the wheel was made of other declarations than those of include/readpast.h'
 
+echo '-- the wheel of readpast-data'
+build/venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$wheels" ./data
+data=$wheels/readpast_data-$version-py3-none-any.whl
+[ -s "$data" ] || fail "there is no $data: data/pyproject.toml has another version"
+build/venv/bin/python -m zipfile --list "$data" | grep -q readpast_data/py.typed || fail 'it lacks its types'
+${PYTHON:-/usr/bin/python3} -m venv "$dir/bare"
+"$dir/bare/bin/python" -m pip install --quiet --disable-pip-version-check --no-index "$data"
+"$dir/bare/bin/python" -c 'import readpast_data' || fail 'it needs more than Python'
+
 echo '-- the minimal worker'
 ${PYTHON:-/usr/bin/python3} -m venv "$dir/venv"
 "$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement requirements.txt "$wheel"

@@ -36,13 +36,15 @@ PGUSER=$(value Uid "$READPAST_CONNECTION")
 PGPASSWORD=$(value Pwd "$READPAST_CONNECTION")
 export PGHOST PGPORT PGDATABASE PGUSER PGPASSWORD
 
-export PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$root/bindings/python/data/src
 python_tests() { "$callers/bin/python" -m pytest --quiet -p no:cacheprovider "$@"; }
 
 readpast=$("$root/.ci/command.sh")
 "$readpast" install transfer.toml notice.toml
 step 'psycopg'
 python_tests test_psycopg.py
+step 'readpast-data: psycopg, psycopg2, pg8000, pyodbc, asyncpg, SQLAlchemy, Django'
+python_tests test_data.py
 step 'pgx'
 (cd pgx && go test -count=1 .)
 step 'JDBC'
@@ -63,4 +65,4 @@ trap 'run "DROP DATABASE $database"' EXIT
 READPAST_CALLERS_SQLSERVER="$(tr ';' '\n' <<<"$READPAST_TEST_SQLSERVER" | grep -iv '^database=' | tr '\n' ';');Database=$database;"
 export READPAST_CALLERS_SQLSERVER
 READPAST_CONNECTION=$READPAST_CALLERS_SQLSERVER "$readpast" install transfer.toml notice.toml
-python_tests test_pyodbc.py
+python_tests test_pyodbc.py test_data.py

@@ -1,0 +1,84 @@
+package readpastdata
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Item is an item to enqueue.
+type Item struct {
+	// Columns are the values of the queue's own columns, by name in any case: [Columns], or whatever else encoding/json makes an
+	// object of. Nil: each has its default, or NULL.
+	Columns any
+	// Type is the kind of work, one of the queue's types; empty: the first of them.
+	Type string
+	// Step is the one to begin with; empty: none.
+	Step string
+	// Delay is when it is due, from now on the server's clock; a part of a millisecond counts as a whole one. 0: at Due.
+	Delay time.Duration
+	// Due is when it is due; zero: now, or after Delay.
+	Due time.Time
+}
+
+// Columns are values by column. Times are made UTC and cut to 100 ns; bytes become the base64 that binary columns take. A decimal of many digits is to
+// be a string, which keeps them all.
+type Columns map[string]any
+
+// MarshalJSON is the object that the procedures take.
+func (c Columns) MarshalJSON() ([]byte, error) {
+	plain := make(map[string]any, len(c))
+	for name, value := range c {
+		switch value := value.(type) {
+		case string:
+			// encoding/json would put something else in the place of what is no text.
+			if !utf8.ValidString(value) {
+				return nil, fmt.Errorf("column %q: the text is not UTF-8", name)
+			}
+			plain[name] = value
+		case time.Time:
+			plain[name] = whole(value)
+		default:
+			plain[name] = value
+		}
+	}
+	return json.Marshal(plain)
+}
+
+// whole is a time as SQL Server's procedures read it: without an offset, and with seven digits of a second.
+func whole(at time.Time) time.Time {
+	return at.UTC().Truncate(100 * time.Nanosecond)
+}
+
+// written is an item as the procedures read it.
+type written struct {
+	Type    string     `json:"type,omitempty"`
+	Step    string     `json:"step,omitempty"`
+	Due     *time.Time `json:"due,omitempty"`
+	DelayMs int64      `json:"delay_ms,omitempty"`
+	Columns any        `json:"columns"`
+}
+
+func itemsJSON(items []Item) (string, error) {
+	all := make([]written, len(items))
+	for i, item := range items {
+		if item.Delay < 0 {
+			return "", fmt.Errorf("readpastdata: item %d: the delay is %v; it must not be negative", i, item.Delay)
+		}
+		delay := (item.Delay + time.Millisecond - 1) / time.Millisecond
+		all[i] = written{Type: item.Type, Step: item.Step, DelayMs: int64(delay), Columns: item.Columns}
+		if item.Columns == nil {
+			all[i].Columns = Columns{}
+		}
+		if !item.Due.IsZero() {
+			due := whole(item.Due)
+			all[i].Due = &due
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return "", fmt.Errorf("readpastdata: %w", err)
+	}
+	return string(text), nil
+}
