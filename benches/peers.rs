@@ -47,10 +47,10 @@ const PEERS: [Peer; 8] = [
 
 /// How we are used: handlers, items of a take, fetchers.
 const OURS: [(&str, u32, u32, &str); 4] = [
-    ("readpast, 10 handlers of 1", 10, 1, "1"),
-    ("readpast, 10 handlers of 1, 2 fetchers", 10, 1, "2"),
-    ("readpast, 10 handlers of 100", 10, 100, "1"),
-    ("readpast, 10 handlers of 100, 2 fetchers", 10, 100, "2"),
+    ("readpast, 10 handlers of 1", 10, 1, "2"),
+    ("readpast, 10 handlers of 1, 1 fetcher", 10, 1, "1"),
+    ("readpast, 10 handlers of 100", 10, 100, "2"),
+    ("readpast, 10 handlers of 100, 1 fetcher", 10, 100, "1"),
 ];
 
 fn main() {
