@@ -57,10 +57,11 @@ static void handle(readpast_batch batch, int32_t index, readpast_settlement *set
         settlement->action = READPAST_ACTION_COMPLETE;
 }
 
-static bool is_ok(readpast_status status, const char *doing, readpast_error error) {
+/* By its address: the call that sets the error may stand beside it. */
+static bool is_ok(readpast_status status, const char *doing, const readpast_error *error) {
     if (status < 0)
-        fprintf(stderr, "error: %s: %s (%s)\n", doing, readpast_error_message(error), readpast_status_name(status));
-    readpast_error_free(error);
+        fprintf(stderr, "error: %s: %s (%s)\n", doing, readpast_error_message(*error), readpast_status_name(status));
+    readpast_error_free(*error);
     return status >= 0;
 }
 
@@ -88,7 +89,7 @@ static void *work(void *unused) {
         }
         readpast_batch_free(batch);
     }
-    is_ok(status, "cannot go on", error);
+    is_ok(status, "cannot go on", &error);
     kill(getpid(), SIGTERM); /* wakes main() */
     return unused;
 }
@@ -113,19 +114,19 @@ static int32_t read_options(int argc, char **argv, readpast_config config) {
     int32_t threads = 1;
     readpast_error error;
     const char *connection = getenv("READPAST_CONNECTION");
-    bool is_set = is_ok(readpast_config_set(config, "connection", connection, &error), "READPAST_CONNECTION", error);
+    bool is_set = is_ok(readpast_config_set(config, "connection", connection, &error), "READPAST_CONNECTION", &error);
     for (int option; (option = getopt(argc, argv, "t:b:l:o:f:r")) != -1;) {
         char *value = option == 'o' ? strchr(optarg, '=') : NULL;
         switch (option) {
         case 't': threads = (int32_t)strtol(optarg, NULL, 10); break;
         case 'b': items_at_once = (int32_t)strtol(optarg, NULL, 10); break;
-        case 'l': is_set &= is_ok(readpast_config_set(config, "lease.ms", optarg, &error), "-l", error); break;
+        case 'l': is_set &= is_ok(readpast_config_set(config, "lease.ms", optarg, &error), "-l", &error); break;
         case 'f': fail_every = strtol(optarg, NULL, 10); break;
         case 'r': records = stdout; break;
         case 'o':
             if (value)
                 *value++ = '\0';
-            is_set &= is_ok(readpast_config_set(config, optarg, value, &error), "settings", error);
+            is_set &= is_ok(readpast_config_set(config, optarg, value, &error), "settings", &error);
             break;
         default: return 0;
         }
@@ -145,8 +146,8 @@ int main(int argc, char **argv) {
     readpast_queue queue;
     readpast_worker_options options = READPAST_WORKER_OPTIONS_INIT;
     options.events = EVENTS_KEPT;
-    if (!is_ok(readpast_queue_open(config, argv[optind], &queue, &error), argv[optind], error) ||
-        !is_ok(readpast_worker_start(queue, &options, &worker, &error), "cannot start", error))
+    if (!is_ok(readpast_queue_open(config, argv[optind], &queue, &error), argv[optind], &error) ||
+        !is_ok(readpast_worker_start(queue, &options, &worker, &error), "cannot start", &error))
         return EXIT_FAILURE;
     readpast_config_free(config);
     fprintf(stderr, "info: worker %s started: threads: %" PRId32 ", items a batch: %" PRId32 "\n",
@@ -175,7 +176,7 @@ int main(int argc, char **argv) {
     for (int32_t i = 0; i < threads; i++)
         pthread_join(workers[i], NULL);
     /* Generous, for the database: who has no patience says so with a second Ctrl-C, or SIGKILL. */
-    bool is_closed = is_ok(readpast_worker_close(worker, PATIENCE_MS, &error), "closing", error);
+    bool is_closed = is_ok(readpast_worker_close(worker, PATIENCE_MS, &error), "closing", &error);
     pthread_join(teller, NULL);
     fprintf(stderr, "info: worker %s stopped\n", readpast_queue_worker(queue));
     readpast_worker_free(worker);

@@ -254,6 +254,12 @@ def test_settings_are_the_librarys() -> None:
         assert "me" in repr(queue)
     with readpast.Queue(name, **support.settings(**{"lease.ms": "23456"})) as queue:
         assert queue.lease_ms == 23456
+    with readpast.Queue(name, **support.settings(lease_ms=timedelta(seconds=34.5), poll_doorbell=False)) as queue:
+        assert queue.lease_ms == 34500
+    with pytest.raises(errors.NotProvidedError):
+        readpast.Queue(name, **support.settings(worker_types=["Default"]))
+    with pytest.raises(errors.InvalidArgumentError, match=r"pool\.size is no time"):
+        readpast.Queue(name, **support.settings(pool_size=timedelta(1)))
     with pytest.raises(errors.InvalidConfigError, match=r"no\.such_thing"):
         readpast.Queue(name, **support.settings(no_such_thing=1))
     with pytest.raises(errors.InvalidConfigError, match="connection"):

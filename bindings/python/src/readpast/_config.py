@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import timedelta
 from os import PathLike
 from pathlib import Path
 
 from ._handle import Handle
 from ._library import lib
-from ._texts import encoded
+from ._texts import encoded, milliseconds
 from .errors import refused
 
 Setting = object
-"""A setting's value: text, or what is text after `str`."""
+"""A setting's value: text, a list of texts, a timedelta for one in milliseconds, a bool, or text after `str`."""
 
 
 def key_of(name: str) -> str:
@@ -27,8 +28,19 @@ def configuration(settings: Mapping[str, Setting]) -> Handle:
     for name, value in settings.items():
         if value is not None:
             key = key_of(name)
-            config.call(lib.readpast_config_set, encoded(key, "a setting"), encoded(str(value), key))
+            config.call(lib.readpast_config_set, encoded(key, "a setting"), encoded(_text(key, value), key))
     return config
+
+
+def _text(key: str, value: Setting) -> str:
+    """A setting's value as the library reads it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, timedelta):
+        if not key.endswith("_ms") and not key.endswith(".ms"):
+            raise refused(f"{key} is no time in milliseconds; it cannot be {value!r}")
+        return str(milliseconds(value))
+    return json.dumps(value) if isinstance(value, (list, tuple)) else str(value)
 
 
 def install(spec: Mapping[str, object] | str | None = None, /, **settings: Setting) -> None:

@@ -103,7 +103,9 @@ class Item(Mapping[str, Any]):
         """To end the claim: done. `set` sets columns of the item in the same commit."""
         return Settlement(self.key, self.token, self.attempt, Action.COMPLETE, response=response, set=set)
 
-    def complete_partially(self, response: str | None = None, *, set: Mapping[str, Any] | str | None = None) -> Settlement:
+    def complete_partially(
+        self, response: str | None = None, *, set: Mapping[str, Any] | str | None = None
+    ) -> Settlement:
         """To end the claim: done as far as it could be. `set` as in `complete`."""
         return Settlement(self.key, self.token, self.attempt, Action.COMPLETE_PARTIALLY, response=response, set=set)
 
