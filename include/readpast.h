@@ -747,6 +747,29 @@ readpast_status readpast_queue_claim(readpast_queue queue,
                                      readpast_batch *batch,
                                      readpast_error *err);
 
+/// Waits up to `wait_ms` (0 to 86400000) until an item has ended, and returns it as it is then: its state, its response and its error.
+/// For a producer that needs the result of its work.
+///
+/// The threads of a process that wait for items of one queue share one question to the server. It comes at once after each
+/// settlement of this process, otherwise 20 ms after the first, then ever later, up to `poll.interval_ms`. No connection is held in
+/// between.
+///
+/// *Ownership*: the caller frees `*batch` with `readpast_batch_free`.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*batch` holds the item.
+/// - `READPAST_EMPTY`: it has not ended in time; `*batch` is null.
+/// - `READPAST_NOT_FOUND`: it is not there; a queue with `completion` deletes an item, or moves it to the history, as it ends.
+/// - `READPAST_INVALID_ITEM`: `key` is no key of the queue.
+/// - `READPAST_INTERRUPTED`: `readpast_queue_interrupt` was called, before or during the call.
+/// - `READPAST_CLOSED`: the queue was closed, perhaps during the wait.
+/// - any failure of the connection or the server.
+readpast_status readpast_queue_wait_for(readpast_queue queue,
+                                        const char *key,
+                                        int64_t wait_ms,
+                                        readpast_batch *batch,
+                                        readpast_error *err);
+
 /// How many items there are.
 ///
 /// *Returns*: the number, from 1 to 1000; 0 for a batch that is null or freed.

@@ -22,11 +22,13 @@ mod settle;
 mod settle_part;
 mod trend;
 mod undeliverable;
+mod wait;
 mod why;
 
 pub use self::claim::MAX_WAIT;
 pub use self::handle::Queue;
 pub use self::moved::Moved;
+pub use self::wait::Waited;
 pub use crate::calls::{MAX_ITEMS, QueueSetting};
 pub use crate::pool::Connections;
 
@@ -142,6 +144,19 @@ impl Queue {
     /// [`ErrorKind::Interrupted`] after [`Queue::interrupt`].
     pub fn claim(&self, max: u32, wait: Duration) -> Result<Batch> {
         self.0.claim(max, wait, wait.is_zero())
+    }
+
+    /// Waits up to `wait`, a day at most, until the item has ended, and returns it as it is then: its state, its response and its error.
+    /// For a producer that needs the result of its work.
+    ///
+    /// The threads of a process that wait for items of the same queue share one question to the server. It comes at once after
+    /// each settlement of this process, otherwise 20 ms after the first, then ever later, up to `poll.interval_ms`. No connection is held
+    /// in between. A queue with `completion` deletes an item as it ends, and then it is [`Waited::Gone`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidItem`] where `key` is no key of the queue; [`ErrorKind::Interrupted`] after [`Queue::interrupt`].
+    pub fn wait_for(&self, key: &str, wait: Duration) -> Result<Waited> {
+        wait::wait_for(&self.0, key, wait)
     }
 
     /// Settles items, each on its own terms: a refusal of one leaves the others alone. [`MAX_ITEMS`] in a commit. The outcomes
@@ -297,6 +312,7 @@ impl Queue {
     pub fn interrupt(&self) {
         self.0.interrupt.set(true);
         self.0.process.polls.nudge();
+        self.0.process.ends.nudge();
     }
 
     /// Ends an interrupt.
@@ -335,6 +351,7 @@ impl Queue {
         self.0.renewer.close();
         self.0.served.iter().for_each(|served| served.leave(Instant::now()));
         self.0.process.polls.wake();
+        self.0.process.ends.nudge();
         self.0.pool.close(patience)
     }
 }

@@ -3,6 +3,7 @@
 
 mod cleaner;
 mod doorbell;
+mod ends;
 mod interrupt;
 mod lease_renewer;
 mod minute_turns;
@@ -20,6 +21,7 @@ mod turns;
 pub(crate) use self::{
     cleaner::{CHUNK, CleaningDue},
     doorbell::BellPull,
+    ends::{End, Turn},
     interrupt::Interrupt,
     lease_renewer::{LeaseHolder, LeaseRenewer, Renewals, Renews},
     of_queue::OfQueue,

@@ -21,8 +21,33 @@ func (q *Queue) Claim(ctx context.Context, limit int, wait time.Duration) (*Batc
 	if err := q.ready(ctx); err != nil {
 		return nil, err
 	}
+	return q.waiting(ctx, wait, func(handle capi.Queue) (capi.Claimed, *capi.Failure) {
+		return handle.Claim(count(limit), milliseconds(wait))
+	})
+}
+
+// WaitFor waits up to wait (at most a day) until the item of this key has ended, and returns a batch of it as it is then: its state,
+// its response and its error. For a producer that needs the result of its work. Those who wait for items of one queue share
+// one question to the server.
+//
+// The batch is empty when the item has not ended in time (StatusEmpty), when it is not there (StatusNotFound: a queue with completion
+// deletes an item, or moves it to the history, as it ends), or the queue was interrupted (StatusInterrupted). When ctx ends, the
+// wait ends at once, with the error of ctx.
+func (q *Queue) WaitFor(ctx context.Context, key string, wait time.Duration) (*Batch, error) {
+	if err := q.ready(ctx); err != nil {
+		return nil, err
+	}
+	return q.waiting(ctx, wait, func(handle capi.Queue) (capi.Claimed, *capi.Failure) {
+		return handle.WaitFor(key, milliseconds(wait))
+	})
+}
+
+// waiting makes a call that may wait, and ends it with ctx.
+func (q *Queue) waiting(
+	ctx context.Context, wait time.Duration, call func(capi.Queue) (capi.Claimed, *capi.Failure),
+) (*Batch, error) {
 	if wait <= 0 || ctx.Done() == nil {
-		return q.claimOn(q.claims, limit, wait)
+		return q.batchOf(call(q.claims))
 	}
 	// A handle of its own, to interrupt it alone. It costs less than a microsecond.
 	own, failure := q.claims.Share()
@@ -31,7 +56,7 @@ func (q *Queue) Claim(ctx context.Context, limit int, wait time.Duration) (*Batc
 	}
 	defer own.Free()
 	defer context.AfterFunc(ctx, func() { _ = own.Interrupt() })()
-	batch, err := q.claimOn(own, limit, wait)
+	batch, err := q.batchOf(call(own))
 	if err == nil && batch.Status() == StatusInterrupted && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -65,9 +90,8 @@ func (b *Batch) lend(yield func(*Batch, error) bool) bool {
 	return yield(b, nil)
 }
 
-func (q *Queue) claimOn(handle capi.Queue, limit int, wait time.Duration) (*Batch, error) {
+func (q *Queue) batchOf(claimed capi.Claimed, failure *capi.Failure) (*Batch, error) {
 	defer runtime.KeepAlive(q)
-	claimed, failure := handle.Claim(count(limit), milliseconds(wait))
 	if failure != nil {
 		return nil, q.failed(failure)
 	}

@@ -46,10 +46,7 @@ impl QueueInner {
         cleans: bool,
         mut look: impl FnMut() -> Result<Option<T>>,
     ) -> Result<Option<T>> {
-        if wait > MAX_WAIT {
-            let message = format!("a wait of {} ms is too long; a day is the most", wait.as_millis());
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
-        }
+        check_wait(wait)?;
         let (polls, kinds) = (&self.process.polls, &self.terms.kinds.key);
         let deadline = Instant::now() + wait;
         let called_off = || self.called_off().is_some();
@@ -120,6 +117,15 @@ impl QueueInner {
         }
         Ok(count)
     }
+}
+
+/// Refuses a wait that is too long.
+pub(super) fn check_wait(wait: Duration) -> Result<()> {
+    if wait <= MAX_WAIT {
+        return Ok(());
+    }
+    let message = format!("a wait of {} ms is too long; a day is the most", wait.as_millis());
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 /// Looks at the queue on the server, again while the look only ended items: those behind them may be due.

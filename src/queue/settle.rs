@@ -61,6 +61,9 @@ impl QueueInner {
             };
             Ok(settled.outcomes)
         })?;
+        if self.attached.is_none() {
+            self.process.ends.ring();
+        }
         // The claim of the last part only ended items.
         let batch = if batch.calls_for_another() { claimed_after(self, max) } else { batch };
         Ok((outcomes, batch))

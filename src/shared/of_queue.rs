@@ -1,6 +1,7 @@
 //! The state of one queue in a process, for all its handles.
 
 use super::cleaner::Cleaner;
+use super::ends::Ends;
 use super::minute_turns::MinuteTurns;
 use super::poll_coordinator::PollCoordinator;
 use super::schedule_turns::ScheduleTurns;
@@ -13,6 +14,7 @@ pub(crate) struct OfQueue {
     pub(crate) polls: PollCoordinator,
     pub(crate) cleaner: Cleaner,
     pub(crate) schedules: ScheduleTurns,
+    pub(crate) ends: Ends,
     /// The turns to keep the figures of a minute.
     pub(crate) minutes: MinuteTurns,
     /// Workers that have recovered their own items of an earlier life. A worker holds the lock while it does so.

@@ -44,6 +44,7 @@ mod several_values;
 mod strangers;
 mod stress;
 mod transfer;
+mod waits;
 mod watch;
 mod why;
 mod worker;

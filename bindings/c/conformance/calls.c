@@ -88,6 +88,14 @@ static cJSON *claim(const cJSON *request) {
     return answer_with_batch(request, status, error, batch);
 }
 
+static cJSON *wait_for(const cJSON *request) {
+    readpast_batch batch;
+    readpast_error error;
+    readpast_status status = readpast_queue_wait_for(queue_of(request), text_of(request, "key"),
+                                                     number_of(request, "wait_ms", 0), &batch, &error);
+    return answer_with_batch(request, status, error, batch);
+}
+
 static cJSON *find(const cJSON *request) {
     char *text = json_of(request, "filter");
     readpast_batch batch;
@@ -206,6 +214,7 @@ cJSON *make_call(const cJSON *request) {
         {"settle", call_settle},
         {"settle_and_claim", call_settle_and_claim},
         {"renew", call_renew},
+        {"wait_for", wait_for},
         {"find", find},
         {"ask", ask},
         {"metrics", metrics},

@@ -97,6 +97,10 @@ json claim(const call &call) {
     return claimed(call, call.queue()->claim(call.number("max", 1), call.time("wait_ms")));
 }
 
+json wait_for(const call &call) {
+    return claimed(call, call.queue()->wait_for(call.text("key"), call.time("wait_ms")));
+}
+
 json find(const call &call) {
     return claimed(call,
                    call.queue()->find(json_of(call.request, "filter"), call.text("after"), call.number("max", 1000)));
@@ -217,6 +221,7 @@ json make_call(objects &kept, const json &request) {
         {"settle", settle},
         {"settle_and_claim", settle_and_claim},
         {"renew", renew},
+        {"wait_for", wait_for},
         {"find", find},
         {"ask", ask},
         {"metrics", metrics},

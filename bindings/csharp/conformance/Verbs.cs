@@ -25,6 +25,7 @@ namespace Conformance
                 { "settle", Settle },
                 { "settle_and_claim", SettleAndClaim },
                 { "renew", Renew },
+                { "wait_for", WaitFor },
                 { "find", Find },
                 { "ask", Ask },
                 { "metrics", request => Ok().With("text", ReadpastLibrary.Metrics()) },
@@ -131,6 +132,11 @@ namespace Conformance
         private static Answer Claim(Request request)
         {
             return Claimed(request, QueueOf(request).Claim(request.Number("max", 1), Wait(request)));
+        }
+
+        private static Answer WaitFor(Request request)
+        {
+            return Claimed(request, QueueOf(request).WaitFor(request.Text("key"), Wait(request)));
         }
 
         private static Answer Claimed(Request request, Batch batch)

@@ -25,6 +25,7 @@ func init() {
 		"settle_and_claim": settleAndClaim,
 		"renew":            renew,
 		"find":             find,
+		"wait_for":         waitFor,
 		"ask":              ask,
 		"metrics":          metrics,
 		"interrupt":        func(_ context.Context, r *request) (answer, error) { return ok(), r.queue().Interrupt() },
@@ -113,6 +114,10 @@ func enqueue(ctx context.Context, r *request) (answer, error) {
 
 func claim(ctx context.Context, r *request) (answer, error) {
 	return claimed(r)(r.queue().Claim(ctx, r.max(1), r.wait()))
+}
+
+func waitFor(ctx context.Context, r *request) (answer, error) {
+	return claimed(r)(r.queue().WaitFor(ctx, r.Key, r.wait()))
 }
 
 func find(ctx context.Context, r *request) (answer, error) {

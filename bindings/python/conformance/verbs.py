@@ -82,6 +82,12 @@ def _claim(request: Request) -> Answer:
     return _claimed(request, queue_of(request).claim(request.get("max", 1), wait=wait))
 
 
+@_verb("wait_for")
+def _wait_for(request: Request) -> Answer:
+    wait = arguments.milliseconds(request, "wait_ms") or 0
+    return _claimed(request, queue_of(request).wait_for(request["key"], wait=wait))
+
+
 @_verb("find")
 def _find(request: Request) -> Answer:
     return _claimed(

@@ -2,6 +2,7 @@
 
 use super::answer::{self, Failure, Result};
 use super::{Adapter, child, given, work};
+use readpast::queue::Waited;
 use readpast::{Batch, Queue, QueueSpec, Renewal};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -28,6 +29,15 @@ pub fn run(adapter: &Adapter, request: &Value) -> Result {
             keep(adapter, request, batch);
             items
         }
+        "wait_for" => match queue()?.wait_for(given::text(request, "key"), given::duration(request, "wait_ms"))? {
+            Waited::Ended(batch) => {
+                let items = answer::items(&batch);
+                keep(adapter, request, batch);
+                items
+            }
+            Waited::Gone => Err(Failure::Outcome("READPAST_NOT_FOUND", Value::Null)),
+            Waited::NotYet => Err(Failure::Outcome("READPAST_EMPTY", Value::Null)),
+        },
         "settle" => answer::outcomes(
             &queue()?.settle(&given::settlements(request, &given::sets(request)), operation)?,
             Map::new(),

@@ -125,6 +125,16 @@ public:
         return {answer, raw};
     }
 
+    /// Waits up to `wait` (at most a day) until the item of this key has ended, and returns it as it is then: its state, its response
+    /// and its error. Empty with status::empty when it has not ended in time, with status::not_found when it is not there: a
+    /// queue with `completion` deletes an item, or moves it to the history, as it ends. Those who wait share one question to the server.
+    [[nodiscard]] batch wait_for(const text &key, std::chrono::milliseconds wait) const {
+        readpast_batch raw = {0};
+        const auto answer =
+            detail::call(readpast_queue_wait_for, handle_.get(), key.c_str(), std::int64_t{wait.count()}, &raw);
+        return {answer, raw};
+    }
+
     /// Enqueues an item.
     receipt enqueue(const new_item &item, const text &operation = nullptr) const {
         return enqueue(&item, 1, operation)[0];

@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Diagnostics;
 using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
@@ -16,6 +17,11 @@ namespace Readpast
     {
         /// <summary>For calls without a queue.</summary>
         private static readonly AsyncCalls Others = new AsyncCalls(4);
+
+        /// <summary>The pauses between two questions of <see cref="WaitForAsync"/>.</summary>
+        private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(20);
+
+        private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(1);
 
         private readonly AsyncCalls calls;
         private readonly EnqueueGroup group;
@@ -75,6 +81,32 @@ namespace Readpast
             return waits
                 ? ClaimWaiting(maxItems, wait, cancellation)
                 : calls.Run(() => Claim(maxItems, wait), cancellation);
+        }
+
+        /// <summary><see cref="WaitFor"/> as a task. Any number of them may wait: none holds a thread.</summary>
+        /// <param name="key">The item's key.</param>
+        /// <param name="wait">How long to wait at most; up to a day.</param>
+        /// <param name="cancellation">Ends the wait.</param>
+        /// <returns>The item.</returns>
+        public async Task<Batch> WaitForAsync(
+            string key, TimeSpan wait, CancellationToken cancellation = default(CancellationToken))
+        {
+            var since = Stopwatch.StartNew();
+            TimeSpan pause = FirstPause;
+            while (true)
+            {
+                TimeSpan left = wait - since.Elapsed;
+                bool isLast = left <= TimeSpan.Zero || wait > Engine.Day;
+                Batch batch = await calls.Run(() => WaitFor(key, wait > Engine.Day ? wait : TimeSpan.Zero), cancellation)
+                    .ConfigureAwait(false);
+                if (batch.Status != Status.Empty || isLast)
+                {
+                    return batch;
+                }
+                batch.Dispose();
+                await Task.Delay(left < pause ? left : pause, cancellation).ConfigureAwait(false);
+                pause = pause + pause < LongestPause ? pause + pause : LongestPause;
+            }
         }
 
         /// <summary>

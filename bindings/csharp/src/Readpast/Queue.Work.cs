@@ -78,6 +78,31 @@ namespace Readpast
             return ClaimOn(claims, maxItems, wait);
         }
 
+        /// <summary>
+        /// Waits until the item of this key has ended, and returns a batch of it as it is then: its state, its response
+        /// and its error. For a producer that needs the result of its work. Those who wait for items of one queue share
+        /// one question to the server.
+        /// </summary>
+        /// <param name="key">The item's key.</param>
+        /// <param name="wait">How long to wait at most; up to a day.</param>
+        /// <returns>
+        /// The item; none if <see cref="Batch.Status"/> is Empty (it has not ended in time), NotFound (it is not there:
+        /// a queue with completion deletes an item, or moves it to the history, as it ends) or Interrupted. To be
+        /// disposed of.
+        /// </returns>
+        public Batch WaitFor(string key, TimeSpan wait)
+        {
+            using (var use = claims.Borrow())
+            using (var texts = new Arena())
+            {
+                Status status = QueueException.Check(
+                    QueueMethods.readpast_queue_wait_for(
+                        use.Handle, texts.Text(key, nameof(key)), Milliseconds(wait), out Handle batch,
+                        out Handle error), error);
+                return new Batch(this, status, batch);
+            }
+        }
+
         /// <summary>Settles one item.</summary>
         /// <param name="settlement">The settlement of the item.</param>
         /// <returns>The outcome: a lost lease or a conflict is an answer, not an exception.</returns>

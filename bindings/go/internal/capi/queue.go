@@ -140,6 +140,16 @@ func (q Queue) Claim(maxItems int32, waitMs int64) (Claimed, *Failure) {
 	return claimed(C.queue_claim(C.uint64_t(q), C.int32_t(maxItems), C.int64_t(waitMs)))
 }
 
+// WaitFor is readpast_queue_wait_for.
+func (q Queue) WaitFor(key string, waitMs int64) (Claimed, *Failure) {
+	var texts Texts
+	place := texts.Add("the key", key)
+	if failure := texts.failure(); failure != nil {
+		return Claimed{}, failure
+	}
+	return claimed(C.queue_wait_for(C.uint64_t(q), texts.pointer(place), C.int64_t(waitMs)))
+}
+
 // Find is readpast_queue_find; an empty filter or key is none.
 func (q Queue) Find(filter, after string, maxItems int32) (Claimed, *Failure) {
 	var texts Texts

@@ -91,6 +91,13 @@ static inline struct result queue_claim(uint64_t queue, int32_t max_items, int64
     return result_of_batch(status, batch, error);
 }
 
+static inline struct result queue_wait_for(uint64_t queue, const char *key, int64_t wait_ms) {
+    readpast_batch batch;
+    readpast_error error;
+    readpast_status status = readpast_queue_wait_for((readpast_queue){queue}, key, wait_ms, &batch, &error);
+    return result_of_batch(status, batch, error);
+}
+
 static inline struct result queue_find(uint64_t queue, const char *filter, const char *after, int32_t max_items) {
     readpast_batch batch;
     readpast_error error;

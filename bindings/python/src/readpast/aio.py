@@ -72,6 +72,10 @@ class AsyncQueue:
         """`Queue.claim`."""
         return await _wait_for(self.queue._departing_claim(max_items, wait))
 
+    async def wait_for(self, key: str, *, wait: Seconds | None = None) -> Batch:
+        """`Queue.wait_for`."""
+        return await _wait_for(self.queue._departing_wait(key, wait))
+
     async def items(self, *, wait: Seconds | None = None, batch_size: int = 1) -> AsyncGenerator[Item, None]:
         """`Queue.items`: leases are renewed until you ask for what another call brings.
 

@@ -214,6 +214,18 @@ class Queue(Operating):
             return wait_for(self._departing_claim(max_items, wait))
         return self._claim(self._claiming(), max_items, wait)
 
+    def wait_for(self, key: str, *, wait: Seconds | None = None) -> Batch:
+        """Waits until the item of this key has ended, and returns a batch of it as it is then: state, response, error.
+
+        For a producer that needs the result of its work. `wait` is how long at most; None: until it ends. The batch is
+        empty, and its `status` says why, when the item has not ended in time (EMPTY), or is not there (NOT_FOUND): a
+        queue with `completion` deletes an item, or moves it to the history, as it ends. Those who wait for items of one
+        queue share one question to the server. Signals are as in `claim`.
+        """
+        if (wait is None or wait) and threading.current_thread() is threading.main_thread():
+            return wait_for(self._departing_wait(key, wait))
+        return self._wait_for(self._claiming(), key, wait)
+
     def items(self, *, wait: Seconds | None = None, batch_size: int = 1) -> Generator[Item, None, None]:
         """Claims items one after the other, `batch_size` with each call, until none came for as long as `wait` says.
 
@@ -312,6 +324,22 @@ class Queue(Operating):
             lambda: self._claim(own, max_items, wait),
             lambda: lib.readpast_queue_interrupt(own.c, ffi.NULL),
             self._give_back,
+        )
+
+    def _wait_for(self, on: Handle, key: str, wait: Seconds | None) -> Batch:
+        wait_ms = _LONGEST_WAIT_MS if wait is None else milliseconds(wait)
+        name, batch = encoded(key, "key"), ffi.new("readpast_batch *")
+        while True:
+            status = on.call(lib.readpast_queue_wait_for, name, wait_ms, batch)
+            if status is not Status.EMPTY or wait is not None:
+                return self._batch(status, batch[0])
+
+    def _departing_wait(self, key: str, wait: Seconds | None) -> Departure[Batch]:
+        """As a claim's, with nothing to give back."""
+        own = _shared(self._claiming())
+        return Departure(
+            lambda: self._wait_for(own, key, wait),
+            lambda: lib.readpast_queue_interrupt(own.c, ffi.NULL),
         )
 
     def _give_back(self, items: Iterable[Item]) -> None:

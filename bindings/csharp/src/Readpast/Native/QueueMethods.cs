@@ -38,6 +38,10 @@ namespace Readpast.Native
             Handle queue, int maxItems, long waitMs, out Handle batch, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_wait_for(
+            Handle queue, IntPtr key, long waitMs, out Handle batch, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_queue_settle(
             Handle queue, SettlementStruct* settlements, int count, IntPtr operation, OutcomeStruct* outcomes,
             out Handle error);
