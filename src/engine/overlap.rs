@@ -74,11 +74,15 @@ struct Window {
 impl Overlap {
     /// Notes the begin of a call.
     pub(super) fn begin(&mut self, room: usize, now: Instant) -> Call {
-        let is_idle = self.under_way.is_empty() && self.ended.is_none_or(|ended| now.duration_since(ended) > IDLE);
-        if is_idle || self.window.is_none() {
+        let is_first = self.under_way.is_empty();
+        if is_first && self.ended.is_none_or(|ended| now.duration_since(ended) > IDLE) {
             if matches!(self.mode, Mode::Compares { .. }) {
                 self.mode = Mode::SideBySide;
             }
+            self.window = None;
+        }
+        // A call that ran beside others does not count for one after the other.
+        if self.window.is_none() && (is_first || !matches!(self.mode, Mode::Compares { .. })) {
             self.window = Some(Window { since: now, items: 0 });
         }
         self.calls += 1;
@@ -114,7 +118,7 @@ impl Overlap {
             _ => return,
         };
         self.mode = next;
-        self.window = Some(Window { since: now, items: 0 });
+        self.window = None;
     }
 
     /// Whether a call for a group of this size may begin now, where `share` calls may run side by side.
