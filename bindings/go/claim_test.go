@@ -40,6 +40,22 @@ func TestTheEndOfAContextEndsOneWaitAndNoOther(t *testing.T) {
 	equal(t, ends(t, other)(t).Len(), 1)
 }
 
+func TestAProducerWaitsForTheEndOfItsItem(t *testing.T) {
+	queue := open(t)
+	item := claimed(t, queue, "a").Item(0)
+	ending, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if _, err := queue.WaitFor(ending, item.Key, long); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	equal(t, must(queue.WaitFor(ctx, item.Key, 0))(t).Status(), readpast.StatusEmpty)
+	waiting := start(func() func(*testing.T) *readpast.Batch { return must(queue.WaitFor(ctx, item.Key, long)) })
+	must(queue.Settle(ctx, item.Complete().WithResponse("42")))(t)
+	ended := ends(t, waiting)(t)
+	equal(t, ended.Item(0).Value("response").String(), "42")
+	equal(t, ended.Item(0).Key, item.Key)
+}
+
 func TestADeadlineEndsAWait(t *testing.T) {
 	queue := open(t, "poll.interval_ms", "3600000")
 	ending, cancel := context.WithTimeout(ctx, 50*time.Millisecond)

@@ -58,6 +58,30 @@ namespace Readpast.Tests
         }
 
         [Fact]
+        public void WaitsForTheEndsOfItemsHoldNoThread()
+        {
+            // More than the queue has threads for its calls.
+            string[] payloads = Enumerable.Range(0, 20).Select(n => n.ToString()).ToArray();
+            using (Batch batch = TestQueue.Claimed(queue, payloads))
+            using (var source = new CancellationTokenSource())
+            {
+                Task<Batch>[] waiting = batch.Select(item => queue.WaitForAsync(item.Key, Long)).ToArray();
+                Task<Batch> cancelled = queue.WaitForAsync(batch[0].Key, Long, source.Token);
+                Task<Batch> brief = queue.WaitForAsync(batch[0].Key, TimeSpan.FromMilliseconds(50));
+                Assert.Equal(Status.Empty, End(brief).Status);
+                source.Cancel();
+                AssertCancelled(cancelled);
+                Settlement[] done = batch.Select(item => item.Complete(item.GetString("Payload"))).ToArray();
+                Assert.Equal(Status.Ok, queue.Settle(done).Status);
+                string[] responses = waiting.Select(wait => End(wait)[0].GetString("response")).ToArray();
+                Assert.Equal(batch.Select(item => item.GetString("Payload")), responses);
+                var refused = Assert.Throws<AggregateException>(
+                    () => End(queue.WaitForAsync(batch[0].Key, TimeSpan.FromDays(2))));
+                Assert.Equal(Status.InvalidArgument, ((QueueException)refused.InnerException).Status);
+            }
+        }
+
+        [Fact]
         public void AClaimOfTooManyEndsNoOtherThatWaits()
         {
             Task<Batch> waiting = queue.ClaimAsync(1, Long);

@@ -53,6 +53,24 @@ def test_from_opened_to_closed() -> None:
     run(use())
 
 
+def test_a_producer_waits_for_the_end_of_its_item() -> None:
+    async def use() -> None:
+        async with await AsyncQueue.open(support.install(), **support.settings()) as queue:
+            key = (await queue.enqueue({"Payload": "a"})).key
+            assert (await queue.wait_for(key, wait=0.01)).status is Status.EMPTY
+            cancelled, waiting = (asyncio.create_task(queue.wait_for(key)) for _ in range(2))
+            await asyncio.sleep(0.05)
+            cancelled.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await cancelled
+            with await queue.claim() as batch:
+                await queue.settle(batch[0].complete("42"))
+            with await waiting as ended:
+                assert (ended[0].key, ended[0]["response"]) == (key, "42")
+
+    run(use())
+
+
 def test_failures_are_raised_where_they_are_awaited() -> None:
     async def use() -> None:
         with pytest.raises(errors.UnknownQueueError):

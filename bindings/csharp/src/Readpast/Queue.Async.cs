@@ -91,15 +91,15 @@ namespace Readpast
         public async Task<Batch> WaitForAsync(
             string key, TimeSpan wait, CancellationToken cancellation = default(CancellationToken))
         {
+            // The call refuses a longer one.
+            TimeSpan ofCall = wait > Engine.Day ? wait : TimeSpan.Zero;
             var since = Stopwatch.StartNew();
             TimeSpan pause = FirstPause;
             while (true)
             {
                 TimeSpan left = wait - since.Elapsed;
-                bool isLast = left <= TimeSpan.Zero || wait > Engine.Day;
-                Batch batch = await calls.Run(() => WaitFor(key, wait > Engine.Day ? wait : TimeSpan.Zero), cancellation)
-                    .ConfigureAwait(false);
-                if (batch.Status != Status.Empty || isLast)
+                Batch batch = await calls.Run(() => WaitFor(key, ofCall), cancellation).ConfigureAwait(false);
+                if (batch.Status != Status.Empty || left <= TimeSpan.Zero)
                 {
                     return batch;
                 }
