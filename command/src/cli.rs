@@ -3,7 +3,7 @@
 use crate::global::Global;
 use crate::{
     adopt, check, completions, discover, doctor, drop, edit, enqueue, exit, install, limit, list, moving, operations,
-    pause, recover, render, schedules, settings, show, stats, steer, stress, top, why, work,
+    pause, recover, render, schedules, settings, show, stats, steer, stress, top, wait, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -69,6 +69,7 @@ pub enum Command {
     Service(crate::service::Args),
     Show(show::Args),
     Why(why::Args),
+    Wait(wait::Args),
     /// Makes items that wait for their next attempt due now
     ///
     /// By default items in Error; --status or --key choose others. Their attempt counts stay; redrive resets them.

@@ -51,6 +51,7 @@ mod steer;
 mod stress;
 mod top;
 mod trust;
+mod wait;
 mod why;
 #[cfg(windows)]
 mod windows;
@@ -105,6 +106,7 @@ fn perform(cli: Cli) -> Result<Exit> {
         Command::Settings(args) => settings::run(&global, &args, &out),
         Command::Show(args) => show::run(&global, &args, &out),
         Command::Why(args) => why::run(&global, &args, &out),
+        Command::Wait(args) => wait::run(&global, &args, &out),
         Command::Retry(args) => steer::run(Verb::Retry, &global, &args, &out),
         Command::Cancel(args) => steer::run(Verb::Cancel, &global, &args, &out),
         Command::Pause(args) => pause::pause(&global, &args, &out),

@@ -151,6 +151,6 @@ fn attempt_lines(attempts: &[Attempt]) -> String {
     lines.collect()
 }
 
-fn state(item: &Item<'_>) -> &'static str {
+pub fn state(item: &Item<'_>) -> &'static str {
     item.state().map_or("", ItemState::as_str)
 }

@@ -304,6 +304,23 @@ fn items_that_ran_long() {
 }
 
 #[test]
+fn a_wait_ends_with_the_ends_of_items() {
+    let shell = Shell::new();
+    shell.fill(3);
+    let keys: Vec<_> = (1..=3).map(|n| key(&shell, n)).collect();
+    shell.run(&["wait", "Mail", &keys[0], "--timeout", "0s"]).says(1, &["has not ended in time"]);
+    let waiting = shell.start(&["wait", "Mail", &keys[0], &keys[1]]);
+    shell.ok(&shell.script(&["--until-empty"], "cat > /dev/null; echo did it"));
+    let ended = waiting.end();
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert_eq!(ended.out, format!("{}\tCompleted\tdid it\n{}\tCompleted\tdid it\n", keys[0], keys[1]));
+    let item = &shell.run(&["wait", "Mail", &keys[2], "--json"]).json()[0];
+    assert_eq!(item["status"], "Completed", "{item}");
+    shell.run(&["wait", "Mail", "2000-01-01"]).says(1, &["has no item 2000-01-01"]);
+    shell.run(&["wait", "Mail", "x"]).says(2, &["\"x\" is no key"]);
+}
+
+#[test]
 fn why_an_item_is_not_worked_on() {
     let shell = mixed();
     let keys: Vec<_> = (1..=4).map(|n| key(&shell, n)).collect();
