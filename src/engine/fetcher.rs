@@ -63,13 +63,17 @@ fn next(shared: &EngineShared) -> Option<FetcherWork> {
                 // A quarantined item may have proven harmless, which frees the takers.
                 shared.wake_takers(&state, now);
                 let queue = shared.queue.inner();
-                // An idle worker is still there.
-                let report_at = queue.report_due().filter(|_| state.phase < Phase::Stopping);
-                if report_at.is_some_and(|at| at <= now) || queue.process.polls.lacks_poller() {
+                // An idle worker is still there. A call under way reports it by itself, and this counts as one: no worker with little to
+                // do needs a second connection.
+                let is_idle = state.overlap.is_idle();
+                let report_at = queue.report_due().filter(|_| is_idle && state.phase < Phase::Stopping);
+                if is_idle && (report_at.is_some_and(|at| at <= now) || queue.process.polls.lacks_poller()) {
+                    let call = state.overlap.begin(0, now);
                     MutexGuard::unlocked(&mut state, || {
                         queue.report_idle_worker();
                         queue.process.polls.start_poller();
                     });
+                    state.overlap.end(call, 0, Instant::now());
                     continue;
                 }
                 let until = until.into_iter().chain(report_at).min();

@@ -30,7 +30,7 @@ const GAIN: f64 = 1.05;
 const BAR: Duration = Duration::from_secs(10);
 const LONGEST_BAR: Duration = Duration::from_secs(320);
 
-/// A call under way that settles or claims.
+/// A call under way that settles or claims, or reports the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Call {
     /// How many items it may bring.
@@ -119,6 +119,11 @@ impl Overlap {
         };
         self.mode = next;
         self.window = None;
+    }
+
+    /// Whether no call is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.under_way.is_empty()
     }
 
     /// Whether a call for a group of this size may begin now, where `share` calls may run side by side.
