@@ -256,8 +256,8 @@ def test_settings_are_the_librarys() -> None:
         assert queue.lease_ms == 23456
     with readpast.Queue(name, **support.settings(lease_ms=timedelta(seconds=34.5), poll_doorbell=False)) as queue:
         assert queue.lease_ms == 34500
-    with pytest.raises(errors.NotProvidedError):
-        readpast.Queue(name, **support.settings(worker_types=["Default"]))
+    with pytest.raises(errors.InvalidConfigError, match='no type "Other"'):
+        readpast.Queue(name, **support.settings(worker_types=["Other"]))
     with pytest.raises(errors.InvalidArgumentError, match=r"pool\.size is no time"):
         readpast.Queue(name, **support.settings(pool_size=timedelta(1)))
     with pytest.raises(errors.InvalidConfigError, match=r"no\.such_thing"):
