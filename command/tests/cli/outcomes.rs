@@ -104,7 +104,7 @@ fn a_printed_directive_is_not_obeyed() {
     }
 }
 
-/// Results of a command go into the item's own columns; values that these do not take are left out, and named.
+/// Results of a command go into the item's own columns; an item whose columns do not take them has failed, and its error names why.
 #[test]
 fn a_directive_sets_columns() {
     let shell = Shell::new();
@@ -118,7 +118,7 @@ fn a_directive_sets_columns() {
     shell.ok(&["enqueue", "Mail", "Recipient=a"]);
     shell.ok(&shell.script(&["--until-empty"], &says(&[], r#"{"set": {"Nope": 7}}"#)));
     let error = shell.look("SELECT status || ': ' || error FROM readpast.mail");
-    assert!(error.starts_with("Completed: a part of the result was refused: ") && error.contains("Nope"), "{error}");
+    assert!(error.starts_with("Failed: a part of the result was refused: ") && error.contains("Nope"), "{error}");
 }
 
 /// Exit status 0 with a directive that cannot be read is no consent.
