@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The first pause between two questions; each is half as long again as the one before.
+/// The first pause between two questions, and the least; each is half as long again as the one before.
 const SHORTEST: Duration = Duration::from_millis(20);
 
 /// The most keys of one question.
@@ -73,15 +73,15 @@ impl Ends {
         *wanted = Wanted { by: wanted.by + 1, end: None };
         state.hurry();
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        self.changed.notify_all();
+        self.changed.notify_one();
         Waiter { ends: self, key, asks: false }
     }
 
-    /// Something may have ended.
+    /// Something may have ended: one thread asks soon.
     pub(crate) fn ring(&self) {
         if self.waiting.load(Ordering::Relaxed) > 0 {
             self.state.lock().hurry();
-            self.changed.notify_all();
+            self.changed.notify_one();
         }
     }
 
@@ -93,8 +93,9 @@ impl Ends {
 }
 
 impl State {
+    /// The next question follows as soon as one may.
     fn hurry(&mut self) {
-        (self.next, self.pause) = (None, SHORTEST);
+        (self.next, self.pause) = (self.answered.map(|at| at + SHORTEST), SHORTEST);
     }
 }
 
@@ -128,21 +129,17 @@ impl Waiter<'_> {
     /// The answer to the question that began at `asked`. The next one follows after at most `longest`.
     pub(crate) fn answered(&mut self, ends: Vec<(String, End)>, asked: Instant, longest: Duration) {
         let mut state = self.ends.state.lock();
+        if !ends.is_empty() {
+            self.ends.changed.notify_all();
+        }
         for (key, end) in ends {
             state.wanted.entry(key).and_modify(|wanted| wanted.end = Some(end));
         }
         state.answered = Some(asked);
         state.next = Some(Instant::now() + state.pause);
         state.pause = (state.pause * 3 / 2).min(longest.max(SHORTEST));
-        self.stop_asking(&mut state);
-    }
-
-    fn stop_asking(&mut self, state: &mut State) {
-        if self.asks {
-            self.asks = false;
-            state.is_asked = false;
-            self.ends.changed.notify_all();
-        }
+        state.is_asked = false;
+        self.asks = false;
     }
 }
 
@@ -151,8 +148,10 @@ impl Drop for Waiter<'_> {
         let ends = self.ends;
         let mut state = ends.state.lock();
         ends.waiting.fetch_sub(1, Ordering::Relaxed);
-        // Its question failed: another thread asks.
-        self.stop_asking(&mut state);
+        // Its question failed.
+        state.is_asked &= !self.asks;
+        // The others sleep without an alarm while one asks, or waits until it does.
+        ends.changed.notify_one();
         if let Some(wanted) = state.wanted.get_mut(self.key) {
             wanted.by -= 1;
             if wanted.by == 0 {
@@ -170,6 +169,16 @@ mod tests {
 
     fn soon() -> Instant {
         Instant::now() + Duration::from_millis(5)
+    }
+
+    /// The keys that it asks for, once it may.
+    fn asks(waiter: &mut Waiter<'_>, deadline: Instant) -> Vec<String> {
+        loop {
+            match waiter.turn(deadline) {
+                Turn::Again => {}
+                turn => return asked(turn),
+            }
+        }
     }
 
     fn asked(turn: Turn) -> Vec<String> {
@@ -213,10 +222,14 @@ mod tests {
             assert_eq!(asked(a.turn(soon())), ["a"]);
             a.answered(Vec::new(), Instant::now(), LONGEST);
         }
-        let deadline = Instant::now() + LONGEST;
-        assert!(ends.state.lock().next.unwrap() > Instant::now() + Duration::from_secs(1), "pauses grow");
+        assert!(ends.state.lock().next.unwrap() > Instant::now() + Duration::from_secs(10), "pauses grow");
+        let begun = Instant::now();
         ends.ring();
-        assert_eq!(asked(a.turn(deadline)), ["a"]);
+        assert_eq!(asks(&mut a, begun + LONGEST), ["a"]);
+        assert!(begun.elapsed() < LONGEST);
+        a.answered(Vec::new(), Instant::now(), LONGEST);
+        ends.ring();
+        assert!(ends.state.lock().next.unwrap() > Instant::now(), "many rings in a row are one question");
     }
 
     #[test]
