@@ -36,7 +36,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::item::{Action, Answer, Batch, Settlement, Verdict};
 use crate::metrics::{Listed, Source};
 use crate::queue::Queue;
-use crate::shared::{LeaseHolder, PollWaiter};
+use crate::shared::{LeaseHolder, PollWaiter, RunningWorker};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::threads;
 use in_flight::ClaimName;
@@ -124,8 +124,10 @@ impl Engine {
         // It is in the registry from its first call on.
         shared.queue.inner().presence.begins();
         // The figures list the worker until its last fetcher ends.
-        let listed = Arc::new(Listed::new(&shared.queue.inner().counters, Arc::clone(shared) as Arc<dyn Source>));
-        for number in 1..=shared.queue.inner().pacing.fetchers {
+        let queue = shared.queue.inner();
+        let figures = Listed::new(&queue.counters, Arc::clone(shared) as Arc<dyn Source>);
+        let listed = Arc::new((figures, RunningWorker::new(&queue.process)));
+        for number in 1..=queue.pacing.fetchers {
             shared.state.lock().fetchers.running += 1;
             let (fetcher, listed) = (Arc::clone(shared), Arc::clone(&listed));
             let run = move || fetcher::run(&fetcher, listed);

@@ -24,7 +24,7 @@ pub(crate) use self::{
     ends::{End, Turn},
     interrupt::Interrupt,
     lease_renewer::{LeaseHolder, LeaseRenewer, Renewals, Renews},
-    of_queue::OfQueue,
+    of_queue::{OfQueue, RunningWorker},
     outage::Outage,
     poll_coordinator::{PollWaiter, before_recovery},
     poller::{AsksDue, Poller, Served},

@@ -118,13 +118,8 @@ impl SeenWorker {
     }
 }
 
-/// Reports that these workers of the process are there. Returns how many workers of this queue there are, in all processes.
-pub(crate) fn seen(
-    session: &mut Session,
-    terms: &CallTerms,
-    workers: &BTreeSet<SeenWorker>,
-    host: &str,
-) -> Result<u32> {
+/// Reports that these workers of the process are there.
+pub(crate) fn seen(session: &mut Session, terms: &CallTerms, workers: &BTreeSet<SeenWorker>, host: &str) -> Result<()> {
     let member = |seen: &SeenWorker| json!({"queue": seen.queue, "worker": seen.worker});
     let workers = workers.iter().map(member).collect::<Value>().to_string();
     let params = [
@@ -133,10 +128,7 @@ pub(crate) fn seen(
         Param::OptionalLong(Some(i64::from(std::process::id()))),
         Param::Text(env!("CARGO_PKG_VERSION")),
     ];
-    let rows = run(session, terms, "workers_seen", &params)?;
-    let queue = stem(terms);
-    let own = (0..rows.len()).find(|row| text(&rows, *row, 0) == queue).and_then(|row| number(&rows, row, 1));
-    Ok(own.and_then(|workers| workers.try_into().ok()).unwrap_or(1))
+    run(session, terms, "workers_seen", &params).map(drop)
 }
 
 /// The workers in the registry, those that reported last first.

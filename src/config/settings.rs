@@ -99,8 +99,8 @@ pub const SETTINGS: [Setting; 30] = [
         key: "worker.fetchers",
         kind: SettingKind::Number(1, 64),
         default: "2",
-        meaning: "Most calls at once that the workers of a queue make together, but one of each; no more than `pool.size`. A second call runs \
-                  beside another only when a large group waits, and while both do more.",
+        meaning: "Most calls at once that the workers of a queue in one process make together, but one of each; no more than `pool.size`. \
+                  A second call runs beside another only when a large group waits, and while both do more.",
     },
     Setting {
         key: "worker.ahead",

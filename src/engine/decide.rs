@@ -18,7 +18,7 @@ pub(super) trait Outside {
     /// When a schedule may be due. `None`: the queue takes none.
     fn planned_at(&self) -> Option<Instant>;
 
-    /// How many workers the queue has, in all processes.
+    /// How many workers of the queue run in this process.
     fn workers(&self) -> usize;
 }
 
@@ -132,8 +132,8 @@ impl EngineState {
         }
     }
 
-    /// Until when the calls under way hold up one for a group of this size; `None`: it may begin. The workers of a queue share the
-    /// number of fetchers: a fleet has calls side by side anyhow.
+    /// Until when the calls under way hold up one for a group of this size; `None`: it may begin. The workers of a process share the
+    /// number of fetchers: together they have calls side by side anyhow.
     fn held_up_until(&self, group: usize, workers: usize, now: Instant) -> Option<Instant> {
         let share = self.fetchers.running / workers;
         self.overlap.hold_up_until().filter(|_| !self.overlap.allows(group, share, now))

@@ -216,7 +216,7 @@ impl Outside for EngineShared {
     }
 
     fn workers(&self) -> usize {
-        self.queue.inner().presence.workers() as usize
+        self.queue.inner().process.workers()
     }
 }
 

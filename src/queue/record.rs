@@ -157,19 +157,16 @@ impl QueueShared {
         }
     }
 
-    fn seen_by(&self, session: &mut Session, along: Vec<SeenWorker>) -> Result<u32> {
+    fn seen_by(&self, session: &mut Session, along: Vec<SeenWorker>) -> Result<()> {
         let workers = along.into_iter().chain([SeenWorker::of(&self.terms)]).collect();
         calls::seen(session, &self.terms, &workers, &host_name())
     }
 
-    fn note_report(&self, reported: Result<u32>) {
-        match reported {
-            Ok(workers) => self.presence.answered(workers),
-            Err(error) => {
-                log::debug!("queue {}: the worker could not be registered: {error}", self.terms.queue());
-                if cannot(error.kind()) {
-                    self.presence.end();
-                }
+    fn note_report(&self, reported: Result<()>) {
+        if let Err(error) = reported {
+            log::debug!("queue {}: the worker could not be registered: {error}", self.terms.queue());
+            if cannot(error.kind()) {
+                self.presence.end();
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use super::regularly::Regularly;
 use crate::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often a worker reports that it is there.
@@ -13,14 +12,12 @@ pub(crate) struct Presence {
     turns: Regularly,
     /// When a thread that waits for work last asked for its turn: such a handle has a worker.
     waited: Mutex<Option<Instant>>,
-    /// How many workers the queue has in all processes, as the last report learned.
-    workers: AtomicU32,
 }
 
 impl Presence {
     /// Due after half a minute, or when a worker begins.
     pub(crate) fn new() -> Self {
-        Self { turns: Regularly::after(EVERY), waited: Mutex::new(None), workers: AtomicU32::new(1) }
+        Self { turns: Regularly::after(EVERY), waited: Mutex::new(None) }
     }
 
     /// When a thread that waits for work is to report. `None`: never again.
@@ -37,16 +34,6 @@ impl Presence {
     pub(crate) fn take_along(&self) -> bool {
         let waits = self.waited.lock().is_some_and(|waited| waited.elapsed() <= EVERY);
         waits && self.turns.take_early(EVERY, EVERY / 2)
-    }
-
-    /// A report learned how many workers the queue has.
-    pub(crate) fn answered(&self, workers: u32) {
-        self.workers.store(workers.max(1), Ordering::Relaxed);
-    }
-
-    /// How many workers the queue has, this one among them; 1 where it is not known.
-    pub(crate) fn workers(&self) -> u32 {
-        self.workers.load(Ordering::Relaxed)
     }
 
     /// A worker begins: it reports now.

@@ -267,25 +267,20 @@ fn workers_are_registered_idle_ones_too() {
             "UPDATE [readpast].QueueWorker SET StartedAt = '2020-01-01', SeenAt = '2020-01-01'",
             "UPDATE readpast.queue_worker SET started_at = '2020-01-01', seen_at = '2020-01-01'",
         );
-        let seen = |worker: &str, lately: i64| {
+        let seen = |worker: &str| {
             let call = database.pick(
                 "EXECUTE [readpast].QueueWorkersSeen @Workers = N'[{\"queue\": \"MailBox\", \"worker\": \"{}\"}]', @Host = 'h', @Process = 1, \
                  @Version = '1'",
-                "SELECT s.queue, s.workers \
-                 FROM readpast.queue_workers_seen('[{\"queue\": \"mail_box\", \"worker\": \"{}\"}]', 'h', 1, '1') AS s",
+                "SELECT readpast.queue_workers_seen('[{\"queue\": \"mail_box\", \"worker\": \"{}\"}]', 'h', 1, '1')",
             );
-            let rows = database.session().execute(&call.replace("{}", worker), &[]).unwrap();
-            assert_eq!(rows.len(), 1, "the one queue that was reported");
-            rows.value(0, 1) == readpast::Value::Integer(lately)
+            database.session().execute(&call.replace("{}", worker), &[]).unwrap();
         };
         database.session().execute(old, &[]).unwrap();
-        assert!(seen("idle one", 1), "the other has not reported lately");
+        seen("idle one");
         let again = queue.workers().unwrap().into_iter().find(|worker| worker.worker == "idle one").unwrap();
         assert!(again.started_at.as_str() > "2026" && again.process == 1, "{again:?}");
-        assert!(seen("another", 2));
-        assert!(seen("another", 2), "a report adds none");
         database.session().execute(old, &[]).unwrap();
-        assert!(seen("a new one", 1));
+        seen("a new one");
         let names: Vec<_> = queue.workers().unwrap().into_iter().map(|worker| worker.worker).collect();
         assert_eq!(names, ["a new one"]);
     }

@@ -1,1 +1,1 @@
-SELECT s.queue, s.workers FROM {{ object("queue_workers_seen") }}(?::json, ?::text, ?::bigint, ?::text) AS s
+SELECT {{ object("queue_workers_seen") }}(?::json, ?::text, ?::bigint, ?::text)

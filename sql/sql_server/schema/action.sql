@@ -89,8 +89,7 @@ END;
 {% filter made("PROCEDURE", "QueueWorkersSeen") %}
 /*
 A process reports its workers, {"queue", "worker"} in @Workers: when one begins and then every half minute, those of all its queues at
-once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins. The result
-is how many workers of each of the queues have reported lately.
+once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
 Table access order: QueueWorker.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueWorkersSeen") }}
@@ -116,26 +115,20 @@ BEGIN
         END
     FROM @_Seen AS s
     INNER JOIN {{ object("QueueWorker") }} AS w WITH (ROWLOCK) ON w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker];
-    IF @@ROWCOUNT < @_Count
-    BEGIN
-        DELETE TOP (1000) w
-        FROM {{ object("QueueWorker") }} AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
+    IF @@ROWCOUNT = @_Count RETURN 0;
 
-        INSERT INTO {{ object("QueueWorker") }} ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
-        SELECT s.[Queue], s.[Worker], @Host, @Process, @Version, @_Now, @_Now
-        FROM @_Seen AS s
-        WHERE NOT EXISTS (
-            SELECT 1 FROM {{ object("QueueWorker") }} AS w WITH (UPDLOCK, SERIALIZABLE)
-            WHERE w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker]
-        )
-        ORDER BY s.[Queue], s.[Worker];
-    END;
-
-    SELECT w.[Queue], COUNT_BIG(*) AS [Workers]
+    DELETE TOP (1000) w
     FROM {{ object("QueueWorker") }} AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] > DATEADD(MINUTE, -1, @_Now)
-    GROUP BY w.[Queue];
+    WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
+
+    INSERT INTO {{ object("QueueWorker") }} ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
+    SELECT s.[Queue], s.[Worker], @Host, @Process, @Version, @_Now, @_Now
+    FROM @_Seen AS s
+    WHERE NOT EXISTS (
+        SELECT 1 FROM {{ object("QueueWorker") }} AS w WITH (UPDLOCK, SERIALIZABLE)
+        WHERE w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker]
+    )
+    ORDER BY s.[Queue], s.[Worker];
 END;
 {% endfilter %}
 {% filter made("PROCEDURE", "QueueMinuteKeep") %}

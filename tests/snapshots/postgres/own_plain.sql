@@ -1873,16 +1873,13 @@ REVOKE ALL ON FUNCTION "readpast"."queue_action_step"(bigint, text, integer, big
 
 /*
 A process reports its workers, {"queue", "worker"} in workers_: when one begins and then every half minute, those of all its queues at
-once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins. The result
-is how many workers of each of the queues have reported lately.
+once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
 Table access order: queue_worker.
 */
-CREATE OR REPLACE FUNCTION "readpast"."queue_workers_seen"(workers_ json, host_ text, process_ bigint, version_ text)
-RETURNS TABLE (queue text, workers bigint)
+CREATE OR REPLACE FUNCTION "readpast"."queue_workers_seen"(workers_ json, host_ text, process_ bigint, version_ text) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     known_ integer;
@@ -1892,32 +1889,28 @@ BEGIN
     FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text)
     WHERE w.queue = r.queue AND w.worker = r.worker AND w.host = host_ AND w.process = process_ AND w.version = version_;
     GET DIAGNOSTICS known_ = ROW_COUNT;
-    IF known_ < JSON_ARRAY_LENGTH(workers_) THEN
-        DELETE FROM "readpast"."queue_worker" AS w
-        USING (
-            SELECT o.queue, o.worker FROM "readpast"."queue_worker" AS o
-            WHERE o.queue IN (SELECT r.queue FROM JSON_TO_RECORDSET(workers_) AS r (queue text)) AND o.seen_at < now_ - interval '7 days'
-            LIMIT 1000
-            FOR UPDATE SKIP LOCKED
-        ) AS d
-        WHERE w.queue = d.queue AND w.worker = d.worker;
-
-        INSERT INTO "readpast"."queue_worker" AS w (queue, worker, host, process, version, started_at, seen_at)
-        SELECT DISTINCT r.queue, r.worker, host_, process_, version_, now_, now_
-        FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text)
-        WHERE NOT EXISTS (
-            SELECT 1 FROM "readpast"."queue_worker" AS k
-            WHERE k.queue = r.queue AND k.worker = r.worker AND k.host = host_ AND k.process = process_ AND k.version = version_
-        )
-        ORDER BY r.queue, r.worker
-        ON CONFLICT (queue, worker) DO UPDATE
-        SET host = excluded.host, process = excluded.process, version = excluded.version, started_at = now_, seen_at = now_;
+    IF known_ = JSON_ARRAY_LENGTH(workers_) THEN RETURN;
     END IF;
 
-    RETURN QUERY
-    SELECT w.queue::text, COUNT(*) FROM "readpast"."queue_worker" AS w
-    WHERE w.queue IN (SELECT r.queue FROM JSON_TO_RECORDSET(workers_) AS r (queue text)) AND w.seen_at > now_ - interval '1 minute'
-    GROUP BY w.queue;
+    DELETE FROM "readpast"."queue_worker" AS w
+    USING (
+        SELECT o.queue, o.worker FROM "readpast"."queue_worker" AS o
+        WHERE o.queue IN (SELECT r.queue FROM JSON_TO_RECORDSET(workers_) AS r (queue text)) AND o.seen_at < now_ - interval '7 days'
+        LIMIT 1000
+        FOR UPDATE SKIP LOCKED
+    ) AS d
+    WHERE w.queue = d.queue AND w.worker = d.worker;
+
+    INSERT INTO "readpast"."queue_worker" AS w (queue, worker, host, process, version, started_at, seen_at)
+    SELECT DISTINCT r.queue, r.worker, host_, process_, version_, now_, now_
+    FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM "readpast"."queue_worker" AS k
+        WHERE k.queue = r.queue AND k.worker = r.worker AND k.host = host_ AND k.process = process_ AND k.version = version_
+    )
+    ORDER BY r.queue, r.worker
+    ON CONFLICT (queue, worker) DO UPDATE
+    SET host = excluded.host, process = excluded.process, version = excluded.version, started_at = now_, seen_at = now_;
 END;
 $$;
 

@@ -1384,8 +1384,7 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 A process reports its workers, {"queue", "worker"} in @Workers: when one begins and then every half minute, those of all its queues at
-once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins. The result
-is how many workers of each of the queues have reported lately.
+once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
 Table access order: QueueWorker.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueWorkersSeen]
@@ -1411,26 +1410,20 @@ BEGIN
         END
     FROM @_Seen AS s
     INNER JOIN [readpast].[QueueWorker] AS w WITH (ROWLOCK) ON w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker];
-    IF @@ROWCOUNT < @_Count
-    BEGIN
-        DELETE TOP (1000) w
-        FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
+    IF @@ROWCOUNT = @_Count RETURN 0;
 
-        INSERT INTO [readpast].[QueueWorker] ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
-        SELECT s.[Queue], s.[Worker], @Host, @Process, @Version, @_Now, @_Now
-        FROM @_Seen AS s
-        WHERE NOT EXISTS (
-            SELECT 1 FROM [readpast].[QueueWorker] AS w WITH (UPDLOCK, SERIALIZABLE)
-            WHERE w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker]
-        )
-        ORDER BY s.[Queue], s.[Worker];
-    END;
-
-    SELECT w.[Queue], COUNT_BIG(*) AS [Workers]
+    DELETE TOP (1000) w
     FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] > DATEADD(MINUTE, -1, @_Now)
-    GROUP BY w.[Queue];
+    WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
+
+    INSERT INTO [readpast].[QueueWorker] ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
+    SELECT s.[Queue], s.[Worker], @Host, @Process, @Version, @_Now, @_Now
+    FROM @_Seen AS s
+    WHERE NOT EXISTS (
+        SELECT 1 FROM [readpast].[QueueWorker] AS w WITH (UPDLOCK, SERIALIZABLE)
+        WHERE w.[Queue] = s.[Queue] AND w.[Worker] = s.[Worker]
+    )
+    ORDER BY s.[Queue], s.[Worker];
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
