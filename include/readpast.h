@@ -750,7 +750,7 @@ readpast_status readpast_queue_claim(readpast_queue queue,
 /// Waits up to `wait_ms` (0 to 86400000) until an item has ended, and returns it as it is then: its state, its response and its error.
 /// For a producer that needs the result of its work.
 ///
-/// The threads of a process that wait for items of one queue share one question to the server. It comes at once after each
+/// The threads of a process that wait for items of one queue share one question to the server. It comes within 20 ms of a
 /// settlement of this process, otherwise 20 ms after the first, then ever later, up to `poll.interval_ms`. No connection is held in
 /// between.
 ///

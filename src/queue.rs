@@ -149,8 +149,8 @@ impl Queue {
     /// Waits up to `wait`, a day at most, until the item has ended, and returns it as it is then: its state, its response and its error.
     /// For a producer that needs the result of its work.
     ///
-    /// The threads of a process that wait for items of the same queue share one question to the server. It comes at once after
-    /// each settlement of this process, otherwise 20 ms after the first, then ever later, up to `poll.interval_ms`. No connection is held
+    /// The threads of a process that wait for items of the same queue share one question to the server. It comes within 20 ms
+    /// of a settlement of this process, otherwise 20 ms after the first, then ever later, up to `poll.interval_ms`. No connection is held
     /// in between. A queue with `completion` deletes an item as it ends, and then it is [`Waited::Gone`].
     ///
     /// # Errors

@@ -25,6 +25,5 @@ fi
 
 make --no-print-directory -C bindings/python -f windows.mk READPAST_PROFILE=dist
 bindings/python/package/wheel.sh "$clean/wheels" --profile dist
-bindings/python/build/venv/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$clean/wheels" bindings/python/data
-cp "$clean"/wheels/*.whl bindings/python/build/windows/wheels/*.whl "$into/"
+cp "$clean"/wheels/*.whl bindings/python/build/windows/wheels/readpast-*.whl "$into/"
 (cd "$into" && sha256sum -- *.* >SHA256SUMS && cat SHA256SUMS)

@@ -31,7 +31,6 @@ diff "$dir/wheel/readpast/_native/ffi.py" build/lib/readpast/_native/ffi.py >"$d
     fail 'the wheel was made of other declarations than those of include/readpast.h'
 
 echo '-- the wheel of readpast-data'
-build/venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$wheels" ./data
 data=$wheels/readpast_data-$version-py3-none-any.whl
 [ -s "$data" ] || fail "there is no $data: data/pyproject.toml has another version"
 build/venv/bin/python -m zipfile --list "$data" | grep -q readpast_data/py.typed || fail 'it lacks its types'

@@ -71,15 +71,20 @@ pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) 
     }
     let room = state.room(now);
     let settle_at = state.in_flight.due_at(now);
-    let claim_at = claim_at(state, outside, room, now);
-    let group = state.in_flight.due(now).max(if is_reached(claim_at, now) { room } else { 0 });
-    let held_up_until = state.held_up_until(group, outside.workers(), now);
-    if is_reached(settle_at, now) && held_up_until.is_none() {
-        return Decision::Do(FetcherAction::Settle { room: if state.may_look(now) { room } else { 0 } });
+    let settle = || Decision::Do(FetcherAction::Settle { room: if state.may_look(now) { room } else { 0 } });
+    let ended = state.in_flight.due(now);
+    if ended > 0 && state.held_up_until(ended, outside.workers(), now).is_none() {
+        return settle();
     }
-    if is_reached(claim_at, now) && held_up_until.is_none() {
-        let makes_sure = state.is_last_look();
-        return Decision::Do(if makes_sure { FetcherAction::MakeSure { room } } else { FetcherAction::Claim { room } });
+    let claim_at = claim_at(state, outside, room, now);
+    let group = if is_reached(claim_at, now) { room.max(ended) } else { ended };
+    let held_up_until = state.held_up_until(group, outside.workers(), now);
+    if group > 0 && held_up_until.is_none() {
+        return match (ended, state.is_last_look()) {
+            (1.., _) => settle(),
+            (_, true) => Decision::Do(FetcherAction::MakeSure { room }),
+            (_, false) => Decision::Do(FetcherAction::Claim { room }),
+        };
     }
     let clean_at = retention.map(|due| due.at);
     if is_reached(clean_at, now) {

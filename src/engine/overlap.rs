@@ -64,11 +64,23 @@ enum Mode {
     Barred { until: Instant },
 }
 
-/// The items of calls that ended since a moment.
+/// The calls that ended since a moment, and their items.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     since: Instant,
+    calls: usize,
     items: usize,
+}
+
+impl Window {
+    /// Whether its groups were large: with small ones there is little to do, and a second call would have nothing to add.
+    fn is_full(&self) -> bool {
+        self.items >= self.calls * GROUP
+    }
+
+    fn rate(&self, now: Instant) -> f64 {
+        self.items as f64 / now.duration_since(self.since).as_secs_f64().max(1e-6)
+    }
 }
 
 impl Overlap {
@@ -83,7 +95,7 @@ impl Overlap {
         }
         // A call that ran beside others does not count for one after the other.
         if self.window.is_none() && (is_first || !matches!(self.mode, Mode::Compares { .. })) {
-            self.window = Some(Window { since: now, items: 0 });
+            self.window = Some(Window { since: now, calls: 0, items: 0 });
         }
         self.calls += 1;
         let call = Call { room, begun: now, number: self.calls };
@@ -96,13 +108,18 @@ impl Overlap {
         self.under_way.retain(|other| other.number != call.number);
         self.ended = Some(now);
         let Some(window) = &mut self.window else { return };
+        window.calls += 1;
         window.items += items;
-        let passed = now.duration_since(window.since);
-        let rate = window.items as f64 / passed.as_secs_f64().max(1e-6);
+        let (passed, is_full, rate) = (now.duration_since(window.since), window.is_full(), window.rate(now));
         let next = match self.mode {
             Mode::SideBySide if passed >= if self.pays { LATER } else { FIRST } => {
-                Mode::Compares { side_by_side: rate }
+                if is_full {
+                    Mode::Compares { side_by_side: rate }
+                } else {
+                    Mode::SideBySide
+                }
             }
+            Mode::Compares { .. } if passed >= ALONE && !is_full => Mode::SideBySide,
             Mode::Compares { side_by_side } if passed >= ALONE => {
                 self.pays = side_by_side >= rate * GAIN;
                 if self.pays {
@@ -185,6 +202,20 @@ mod tests {
         work(&mut overlap, &mut now, 320, 10, 14);
         let rate = work(&mut overlap, &mut now, 60, 10, 14);
         assert!(rate > 68_000, "{rate}");
+    }
+
+    /// One call alone is as good as two then, and says nothing about the flood that follows.
+    #[test]
+    fn little_to_do_bars_no_second_call() {
+        let (mut overlap, mut now) = (Overlap::default(), Instant::now());
+        for _ in 0..6000 {
+            let call = overlap.begin(10, now);
+            now += Duration::from_millis(10);
+            overlap.end(call, 10, now);
+            assert_eq!(overlap.mode, Mode::SideBySide);
+        }
+        overlap.begin(500, now);
+        assert!(overlap.allows(500, 2, now));
     }
 
     #[test]

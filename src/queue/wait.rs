@@ -3,7 +3,7 @@
 use super::claim::check_wait;
 use super::find::find;
 use super::inner::QueueInner;
-use crate::calls::Sessions;
+use crate::calls::{MAX_ITEMS, Sessions};
 use crate::error::Result;
 use crate::item::{Batch, Filter, ItemState};
 use crate::shared::{End, Turn};
@@ -36,7 +36,10 @@ pub(super) fn wait_for(queue: &QueueInner, key: &str, wait: Duration) -> Result<
             Turn::TimedOut => return Ok(Waited::NotYet),
             Turn::Ask(keys) => {
                 let asked = Instant::now();
-                let ends = ends_of(queue, keys)?;
+                let mut ends = Vec::new();
+                for keys in keys.chunks(MAX_ITEMS as usize) {
+                    ends.extend(ends_of(queue, keys)?);
+                }
                 waiter.answered(ends, asked, queue.poll_interval);
             }
             Turn::Again => {}
@@ -45,11 +48,10 @@ pub(super) fn wait_for(queue: &QueueInner, key: &str, wait: Duration) -> Result<
 }
 
 /// Those of the items that have ended.
-fn ends_of(queue: &QueueInner, keys: Vec<String>) -> Result<Vec<(String, End)>> {
-    let count = u32::try_from(keys.len()).unwrap_or(u32::MAX);
-    let found = find(queue, &Filter::of_keys(keys.iter().cloned()), None, count)?;
+fn ends_of(queue: &QueueInner, keys: &[String]) -> Result<Vec<(String, End)>> {
+    let found = find(queue, &Filter::of_keys(keys.iter().cloned()), None, MAX_ITEMS)?;
     let mut ends = Vec::new();
-    let mut open: HashSet<String> = keys.into_iter().collect();
+    let mut open: HashSet<_> = keys.iter().cloned().collect();
     for (place, item) in found.iter().enumerate() {
         if let Some(key) = open.take(item.key()) {
             ends.extend(end_of(item.state(), found.part(place, 1)).map(|end| (key, end)));

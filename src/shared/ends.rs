@@ -1,4 +1,4 @@
-//! The threads of a process that wait for items of one queue to end. One of them asks the server for all, at once when something
+//! The threads of a process that wait for items of one queue to end. One of them asks the server for all, soon when something
 //! ended in this process, else after growing pauses.
 
 use crate::item::Batch;
@@ -9,9 +9,6 @@ use std::time::{Duration, Instant};
 
 /// The first pause between two questions, and the least; each is half as long again as the one before.
 const SHORTEST: Duration = Duration::from_millis(20);
-
-/// The most keys of one question.
-const MOST_KEYS: usize = 1000;
 
 /// The end of an item that was waited for.
 #[derive(Debug, Clone)]
@@ -113,9 +110,8 @@ impl Waiter<'_> {
         if !state.is_asked && state.next.is_none_or(|next| next <= now || now >= deadline) {
             state.is_asked = true;
             self.asks = true;
-            let open = state.wanted.iter().filter(|(key, wanted)| wanted.end.is_none() && *key != self.key);
-            let others = open.map(|(key, _)| key.clone()).take(MOST_KEYS - 1);
-            return Turn::Ask(others.chain([self.key.to_owned()]).collect());
+            let open = state.wanted.iter().filter(|(_, wanted)| wanted.end.is_none());
+            return Turn::Ask(open.map(|(key, _)| key.clone()).collect());
         }
         let until = if state.is_asked { None } else { state.next };
         // After the deadline it waits for the answer that another thread is about to get.

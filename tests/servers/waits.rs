@@ -68,6 +68,24 @@ fn a_producer_gets_the_end_of_its_item() {
     }
 }
 
+/// A question names 1,000 at most.
+#[test]
+fn more_wait_than_a_question_names() {
+    const COUNT: usize = 1010;
+    for database in Database::each() {
+        let queue = open(&database, &json!({}));
+        let items = vec![NewItem::default(); COUNT];
+        let keys: Vec<_> = queue.enqueue(&items, None).unwrap().into_iter().map(|receipt| receipt.key).collect();
+        thread::scope(|scope| {
+            let waits: Vec<_> = keys.iter().map(|key| scope.spawn(|| queue.wait_for(key, SOON).unwrap())).collect();
+            Worker::new(&queue).until_empty(true).run(|_| ()).unwrap();
+            for (wait, key) in waits.into_iter().zip(&keys) {
+                assert_eq!(ended(&wait.join().unwrap()), (ItemState::Completed, key.clone()));
+            }
+        });
+    }
+}
+
 /// The pauses grow up to an hour; a settlement of the same process ends them.
 #[test]
 fn a_settlement_by_hand_ends_a_wait() {

@@ -96,6 +96,30 @@ fn a_call_that_hangs_leaves_its_timers_to_the_other_fetcher() {
     model.check();
 }
 
+/// A group that is large enough for a call of its own begins one beside another, but for workers that share two fetchers.
+#[test]
+fn a_large_group_is_settled_beside_a_call_under_way() {
+    let now = Instant::now();
+    let mut state = EngineState::new(Prefetch::new(HOLD, 0), usize::MAX, PROOF * 3, false);
+    (state.phase, state.fetchers.running) = (Phase::Working, 2);
+    let outside = Shared::default();
+    let call = state.overlap.begin(100, now);
+    state.claimed(batch_of("CLAIMED", 0, 100), call, 0, now);
+    let batch = state.take(100, now).unwrap();
+    let under_way = state.overlap.begin(0, now);
+    for (place, item) in batch.iter().enumerate() {
+        assert!(matches!(decide(&state, &outside, now), Decision::Sleep(_)), "{place} items wait");
+        assert!(state.end(&(item.key().to_owned(), item.attempt()), Verdict::complete(), now).is_some());
+    }
+    assert_eq!(decide(&state, &outside, now), Decision::Do(FetcherAction::Settle { room: 0 }));
+    outside.other_workers.set(1);
+    let Decision::Sleep(Some(until)) = decide(&state, &outside, now) else { panic!("the other has its share") };
+    assert!(until > now);
+    assert_eq!(decide(&state, &outside, until), Decision::Do(FetcherAction::Settle { room: 0 }), "the call may hang");
+    state.overlap.end(under_way, 0, now);
+    assert_eq!(decide(&state, &outside, now), Decision::Do(FetcherAction::Settle { room: 0 }));
+}
+
 #[test]
 fn when_stopping_everything_is_due() {
     let mut model = Model::new(1, false, false);

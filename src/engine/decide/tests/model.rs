@@ -116,6 +116,8 @@ pub(super) struct Shared {
     pub(super) quiet_until: Cell<Option<Instant>>,
     pub(super) retention: RefCell<Option<CleaningDue>>,
     pub(super) planned_at: Cell<Option<Instant>>,
+    /// Besides this one.
+    pub(super) other_workers: Cell<usize>,
 }
 
 impl Outside for Shared {
@@ -132,7 +134,7 @@ impl Outside for Shared {
     }
 
     fn workers(&self) -> usize {
-        1
+        1 + self.other_workers.get()
     }
 }
 
