@@ -990,8 +990,14 @@ typedef struct {
     const char *set_json;
     /// The length of `set_json` in bytes. 0: it ends in NUL.
     size_t set_json_length;
+    /// Items that follow, put in with the same commit where the answer is `READPAST_OK`: a JSON array of up to 1000 objects, each with
+    /// `columns` like `columns_json` of a new item and, where wanted, `queue` (another of the schema), `type`, `step`, `due` or
+    /// `delay_ms`. A repetition of the call adds nothing. NULL: none.
+    const char *then_json;
+    /// The length of `then_json` in bytes. 0: it ends in NUL.
+    size_t then_json_length;
 } readpast_settlement;
-#define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL, 0, 0, 0, 0, NULL, 0}
+#define READPAST_SETTLEMENT_INIT {sizeof(readpast_settlement), NULL, NULL, 0, 0, NULL, NULL, NULL, -1, NULL, 0, 0, 0, 0, NULL, 0, NULL, 0}
 
 /// The outcome for an item, and its state then; a settle that is repeated with its operation returns the first outcome, whatever
 /// has become of the item since. Initialise the first of an array with `READPAST_OUTCOME_INIT`.

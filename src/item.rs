@@ -26,6 +26,7 @@ mod trend;
 mod verdict;
 mod watched;
 mod why;
+mod written;
 
 pub(crate) use self::base64::{from_base64, put_base64};
 pub(crate) use self::made::made as made_batch;
@@ -63,6 +64,7 @@ pub(crate) use self::span::{NEVER_MS, far_utc_ms};
 pub(crate) use self::time::is_utc;
 pub(crate) use self::trace::{MOST_STATE, PARENT, Trace};
 pub(crate) use self::watched::FigureRow;
+pub(crate) use self::written::{ITEM_MEMBERS, put_follower, read_followers, read_new_item};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::find_name;

@@ -105,6 +105,8 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
         due_length: 0,
         set_json: ptr::null(),
         set_json_length: 0,
+        then_json: ptr::null(),
+        then_json_length: 0,
     };
     let lease = readpast_lease { struct_size: size_of::<readpast_lease>(), key: text, attempt: 1, reserved: 0 };
 

@@ -1,6 +1,7 @@
 package readpast
 
 import (
+	"slices"
 	"time"
 
 	"github.com/readpast/readpast/bindings/go/internal/capi"
@@ -26,6 +27,8 @@ type Settlement struct {
 	// Set are values for the item's own columns, in the form of NewItem.Columns, what a subtype has in one by its name:
 	// Columns{"PaidAt": time.Now(), "Email": Columns{"Response": "250 OK"}}. A column left out keeps its value.
 	Set any
+	// Then are items that follow, put in with the same commit where the answer is StatusOK.
+	Then []Follower
 }
 
 // Operate steers an item without holding its lease: cancels, pauses, resumes, terminates it, lets it be tried again.
@@ -75,6 +78,18 @@ func (s Settlement) WithSet(columns any) Settlement {
 	return s
 }
 
+// WithThen is the settlement that items follow into the queue of this name, of the same schema, in the same commit, and
+// none where it is not accepted. More calls add more. An item that cannot be put in keeps this one from being done: a
+// worker makes it Failed, with the reason.
+func (s Settlement) WithThen(queue string, items ...NewItem) Settlement {
+	then := slices.Clone(s.Then)
+	for i := range items {
+		then = append(then, Follower{Queue: queue, Item: items[i]})
+	}
+	s.Then = then
+	return s
+}
+
 func (s *Settlement) native() (*capi.Settlement, error) {
 	settlement := &capi.Settlement{
 		Key:      s.Key,
@@ -100,6 +115,11 @@ func (s *Settlement) native() (*capi.Settlement, error) {
 	if set != "" {
 		settlement.Set = &set
 	}
+	if err != nil || len(s.Then) == 0 {
+		return settlement, err
+	}
+	then, err := followersJSON(s.Then)
+	settlement.Then = &then
 	return settlement, err
 }
 

@@ -59,8 +59,9 @@ use std::{env, fs};
 ///   PowerShell  '{"action": "retry", "delay_ms": 60000}' > $env:READPAST_DIRECTIVE
 /// action is complete, complete_partially, fail, retry, release, cancel, pause or terminate,
 /// and counts only with exit status 0. Other members are due (a UTC time, instead of delay_ms),
-/// step, error, response, and set: an object of values for the item's own columns, with a
-/// nested object for each subtype. All are optional. A file that cannot be read so makes the
+/// step, error, response, set: an object of values for the item's own columns, with a nested
+/// object for each subtype, and then: an array of items that are put in with the same commit,
+/// each with columns and, where wanted, queue, type, step, due or delay_ms. All are optional. A file that cannot be read so makes the
 /// item an Error that says why.
 ///
 /// On SIGTERM, SIGINT or SIGHUP it claims no more items, lets running commands end, releases

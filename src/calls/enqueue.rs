@@ -11,6 +11,7 @@ use crate::ident::QueueName;
 use crate::item::{Answer, NewItem, Receipt, Rows, answer_column};
 use crate::metrics::CallKind;
 use crate::session::{Param, ReadCells};
+use std::sync::Arc;
 
 /// Enqueues up to [`MAX_ITEMS`](super::MAX_ITEMS) items, in one transaction.
 pub(crate) fn enqueue(
@@ -31,15 +32,16 @@ pub(crate) fn enqueue(
 }
 
 /// The same inside the open transaction; `make` makes the call. It has no identity unless the caller gave one: it is not retried.
-pub(crate) fn enqueue_within(
+pub(crate) fn enqueue_within<'a>(
     calls: &Calls,
-    items: &[(&NewItem, CheckedItem)],
+    items: impl ExactSizeIterator<Item = &'a CheckedItem>,
     identity: Option<&str>,
-    make: impl FnOnce(&str, &[Param<'_>]) -> Result<Rows>,
+    make: impl FnOnce(&Arc<str>, &[Param<'_>]) -> Result<Rows>,
 ) -> Result<Vec<Receipt>> {
-    let json = items_to_json(items.iter().map(|(_, checked)| checked));
+    let count = items.len();
+    let json = items_to_json(items);
     let params = [Param::Text(&json), Param::OptionalText(identity)];
-    receipts(&make(&calls.enqueue_within, &params)?, items.len())
+    receipts(&make(&calls.enqueue_within, &params)?, count)
 }
 
 fn receipts(rows: &Rows, count: usize) -> Result<Vec<Receipt>> {

@@ -43,10 +43,10 @@ impl Operation {
 }
 
 impl Operation {
-    /// The identity of a second call in the same transaction, in a repetition the same.
-    pub(crate) fn second(&self, dialect: Dialect) -> Result<String> {
+    /// The identity of another call in the same transaction, by a name of it; in a repetition the same.
+    pub(crate) fn of_another(&self, dialect: Dialect, name: &str) -> Result<String> {
         let first = Uuid::try_parse(&self.id).map_err(|error| Error::new(ErrorKind::Protocol, error.to_string()))?;
-        Ok(beside(dialect, first, Uuid::new_v5(&first, b"second")).to_string())
+        Ok(beside(dialect, first, Uuid::new_v5(&first, name.as_bytes())).to_string())
     }
 }
 

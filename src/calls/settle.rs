@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::item::{Outcome, Rows, Settlement};
 use crate::metrics::CallKind;
 use crate::session::{Param, Session};
+use std::sync::Arc;
 
 /// The outcomes that the server is to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +92,7 @@ pub(crate) fn settle_within(
     settlements: &[Settlement<'_>],
     json: &str,
     identity: Option<&str>,
-    make: impl FnOnce(&str, &[Param<'_>]) -> Result<Rows>,
+    make: impl FnOnce(&Arc<str>, &[Param<'_>]) -> Result<Rows>,
 ) -> Result<Vec<Outcome>> {
     let params = within(terms, identity, json, 0);
     answers::outcomes_of(&make(&calls.settle_within, &params)?, settlements)

@@ -1,9 +1,13 @@
 //! A settlement in the JSON of the procedures.
 
-use crate::description::{QueueSpec, check_set, check_step, check_text, put_due, put_key};
+use crate::description::{QueueSpec, Storage, check_set, check_step, check_text, put_due, put_key};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Action, Settlement};
+use crate::item::{Action, Settlement, read_followers};
 use serde_json::{Map, json};
+
+/// The reason why no items follow a settlement of such a queue.
+const NO_FOLLOWERS: &str =
+    "no items can follow in the same commit: procedures that were written by hand commit by themselves";
 
 /// The array that the procedure reads. Errors count the items from `first` on.
 pub(crate) fn to_json(spec: &QueueSpec, settlements: &[Settlement<'_>], first: usize) -> Result<String> {
@@ -27,7 +31,17 @@ pub(crate) fn to_json(spec: &QueueSpec, settlements: &[Settlement<'_>], first: u
 pub(crate) fn check(spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
     let mut out = String::new();
     write_json(&mut out, false, spec, settlement)?;
-    write_set(&mut out, spec, settlement.action == Action::Complete, settlement.set)
+    write_set(&mut out, spec, settlement.action == Action::Complete, settlement.set)?;
+    check_then(spec, settlement)
+}
+
+/// Checks the form of the items that follow; only their queues know more.
+fn check_then(spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
+    let Some(then) = settlement.then else { return Ok(()) };
+    if matches!(spec.storage, Storage::Procedures(_)) {
+        return Err(Error::new(ErrorKind::Unsupported, NO_FOLLOWERS));
+    }
+    read_followers(then).map(drop).map_err(|why| Error::new(ErrorKind::InvalidItem, why))
 }
 
 /// Appends one element but for its end and its `set`, or returns its mistake. Members of every settlement are written straight

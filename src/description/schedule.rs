@@ -3,9 +3,9 @@
 use super::check_item::check_items;
 use super::{QueueSpec, items_to_json};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Columns, Missed, NewItem, Overlap};
+use crate::item::{ITEM_MEMBERS, Missed, NewItem, Overlap, read_new_item};
 use crate::schedule::Rule;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// The longest name of a schedule.
 pub(crate) const MAX_NAME: usize = 100;
@@ -73,20 +73,5 @@ pub(crate) fn items_of(spec: &QueueSpec, item: &NewItem) -> Result<String> {
 /// # Errors
 /// The mistake in words.
 pub fn read_item(item: &Value) -> std::result::Result<NewItem, String> {
-    const MEMBERS: [&str; 3] = ["columns", "type", "step"];
-    let Value::Object(members) = item else { return Err("must be an object with columns, type and step".to_owned()) };
-    if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
-        return Err(format!("there is no such key {unknown:?}; the keys here are {}", MEMBERS.join(", ")));
-    }
-    let text = |name: &str| match members.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("{name:?} must be text")),
-    };
-    let columns = match members.get("columns") {
-        None => Map::new(),
-        Some(Value::Object(columns)) => columns.clone(),
-        Some(_) => return Err("\"columns\" must be an object".to_owned()),
-    };
-    Ok(NewItem { kind: text("type")?, step: text("step")?, columns: Columns::from(columns), ..NewItem::default() })
+    read_new_item(&item.to_string(), &ITEM_MEMBERS)
 }

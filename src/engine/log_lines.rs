@@ -109,6 +109,7 @@ pub(crate) fn given(settlement: &Settlement<'_>) -> String {
         ("response", settlement.response),
         ("error", settlement.error),
         ("set", settlement.set),
+        ("then", settlement.then),
     ];
     let mut given: Vec<_> = texts.iter().filter_map(|(name, text)| text.map(|text| length(name, text))).collect();
     given.extend(settlement.delay_ms.map(|_| "delay".to_owned()));

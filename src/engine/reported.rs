@@ -26,6 +26,7 @@ pub(crate) struct ReportedResult<'a> {
     pub(crate) delay_ms: Option<i64>,
     pub(crate) due: Option<&'a [u8]>,
     pub(crate) set: Option<&'a [u8]>,
+    pub(crate) then: Option<&'a [u8]>,
 }
 
 /// The values that were left out, and why.
@@ -48,14 +49,15 @@ impl<'a> From<&Settlement<'a>> for ReportedResult<'a> {
             delay_ms: settlement.delay_ms,
             due: settlement.due.map(str::as_bytes),
             set: settlement.set.map(str::as_bytes),
+            then: settlement.then.map(str::as_bytes),
         }
     }
 }
 
 impl ReportedResult<'_> {
     /// The sendable part. An error is for people: bytes that are not text become U+FFFD. Other values are for programs: they are
-    /// sent unchanged or left out, and then the error says so. An action that does not end a claim, or columns that cannot be set, are
-    /// a mistake of a program whose work is done: the item fails, and is not tried again. A text may have at most `most` bytes, or no
+    /// sent unchanged or left out, and then the error says so. An action that does not end a claim, columns that cannot be set, or items
+    /// that cannot follow are a mistake of a program whose work is done: the item fails, and is not tried again. A text may have at most `most` bytes, or no
     /// worker would claim the item again.
     pub(super) fn sendable(&self, spec: &QueueSpec, most: usize) -> (Verdict, Option<LeftOut>) {
         let mut refused = Refusals { most, what: Vec::new(), why: Vec::new() };
@@ -77,7 +79,9 @@ impl ReportedResult<'_> {
         }
         let set = mended.as_deref().map(str::as_bytes).or(self.set);
         let set = refused.checked(spec, "set", set, |set| Settlement { set, ..bare.clone() });
-        let action = if set.is_none() && self.set.is_some() { without_values(action) } else { action };
+        let then = refused.checked(spec, "then", self.then, |then| Settlement { then, ..bare.clone() });
+        let lacks = (set.is_none() && self.set.is_some()) || (then.is_none() && self.then.is_some());
+        let action = if lacks { without_values(action) } else { action };
         let mut due = refused.checked(spec, "due", self.due, |due| Settlement { due, ..bare.clone() });
         let mut delay_ms = self.delay_ms;
         if delay_ms.is_some()
@@ -94,7 +98,7 @@ impl ReportedResult<'_> {
             (own, None) => own,
         };
         let error = error.as_deref();
-        (Verdict::from(&Settlement { action, step, response, error, delay_ms, due, set, ..bare }), left_out)
+        (Verdict::from(&Settlement { action, step, response, error, delay_ms, due, set, then, ..bare }), left_out)
     }
 }
 
@@ -162,7 +166,7 @@ fn text_of(given: &[u8]) -> String {
     text
 }
 
-/// The action of an item whose columns cannot be set as its handler wanted: it must not count as done without them.
+/// The action of an item whose columns or followers its handler wanted otherwise: it must not count as done without them.
 pub(super) fn without_values(action: Action) -> Action {
     match action {
         Action::Complete | Action::CompletePartially => Action::Fail,
@@ -191,6 +195,7 @@ mod tests {
         delay_ms: None,
         due: None,
         set: None,
+        then: None,
     };
 
     fn reported(reported: ReportedResult<'_>) -> (Verdict, String) {

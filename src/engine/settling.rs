@@ -64,7 +64,7 @@ fn alone(shared: &EngineShared, ended: &EndedItem, by: Option<Instant>) -> Settl
 }
 
 /// Handles an item that the server refuses to settle. If the handler's result is the reason, it is left out: first what says how the
-/// work went, then the columns to set, at last even the remark about it. An unknown reason may be transient: the item is tried again within `retry.budget_ms`, and then treated as if
+/// work went, then the columns to set and the items that follow, at last even the remark about it. An unknown reason may be transient: the item is tried again within `retry.budget_ms`, and then treated as if
 /// its values were the reason. An item that cannot be settled at all is dropped, or it would hold its place for ever.
 fn refused(shared: &EngineShared, ended: &EndedItem, error: &Error, by: Option<Instant>) -> SettleResult {
     let has_waited = waited(ended.tries()) >= shared.queue.inner().retry.budget();
@@ -220,18 +220,18 @@ fn is_of_the_handler(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::InvalidItem)
 }
 
-/// The same verdict without the values that may be refused, and with the reason. The columns to set stay as long as something else may
-/// be the reason.
+/// The same verdict without the remarks that may be refused, and with the reason. Columns to set and items that follow stay as long as
+/// something else may be the reason.
 fn reworded(verdict: &Verdict, refusal: &Error) -> Verdict {
     let text = reported::with_refusal(verdict.error_text(), refusal.message());
     let rest = verdict.without_remarks().or_else(|| unset(verdict));
     rest.unwrap_or_else(|| Verdict::new(verdict.action())).error(text.chars().take(SHORT).collect::<String>())
 }
 
-/// The verdict without the columns to set: the item is not done then. `None` where it sets none.
+/// The verdict without columns to set and items that follow: the item is not done then. `None` where it has none.
 fn unset(verdict: &Verdict) -> Option<Verdict> {
     let error = verdict.error_text().unwrap_or_default();
-    verdict.sets().then(|| Verdict::new(reported::without_values(verdict.action())).error(error))
+    verdict.has_values().then(|| Verdict::new(reported::without_values(verdict.action())).error(error))
 }
 
 #[cfg(test)]

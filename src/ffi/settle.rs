@@ -56,6 +56,12 @@ pub struct readpast_settlement {
     pub set_json: *const c_char,
     /// The length of `set_json` in bytes. 0: it ends in NUL.
     pub set_json_length: usize,
+    /// Items that follow, put in with the same commit where the answer is `READPAST_OK`: a JSON array of up to 1000 objects, each with
+    /// `columns` like `columns_json` of a new item and, where wanted, `queue` (another of the schema), `type`, `step`, `due` or
+    /// `delay_ms`. A repetition of the call adds nothing. NULL: none.
+    pub then_json: *const c_char,
+    /// The length of `then_json` in bytes. 0: it ends in NUL.
+    pub then_json_length: usize,
 }
 
 // SAFETY: numbers and pointers only, the size first.
@@ -172,6 +178,7 @@ unsafe fn read_settlement<'a>(i: usize, settlement: &readpast_settlement) -> Res
             delay_ms: args::delay(name("delay_ms"), settlement.delay_ms)?,
             due: text("due", settlement.due, settlement.due_length)?,
             set: text("set_json", settlement.set_json, settlement.set_json_length)?,
+            then: text("then_json", settlement.then_json, settlement.then_json_length)?,
         })
     }
 }
@@ -200,6 +207,7 @@ pub(super) unsafe fn read_ends<'a>(
                 delay_ms: (settlement.delay_ms != -1).then_some(settlement.delay_ms),
                 due: args::optional_bytes(settlement.due, settlement.due_length),
                 set: args::optional_bytes(settlement.set_json, settlement.set_json_length),
+                then: args::optional_bytes(settlement.then_json, settlement.then_json_length),
             })
         }
     };

@@ -75,6 +75,10 @@ pub struct Settlement<'a> {
     /// ([`NewItem::columns`](super::NewItem::columns)), with a nested object for each subtype. A column that is left out keeps
     /// its value. [`Columns::to_json`](super::Columns::to_json) makes such a text.
     pub set: Option<&'a str>,
+    /// Items that follow, put in with the same commit where the answer is [`Answer::Ok`](super::Answer::Ok): a JSON array of up to
+    /// 1,000 objects, each with `columns` and, where wanted, `queue` (another of the schema), `type`, `step`, `due` or `delay_ms`.
+    /// A repetition of the settle adds nothing. [`Verdict::then`](super::Verdict::then) makes such a text.
+    pub then: Option<&'a str>,
 }
 
 /// A change of items that wait, which stay in their state.
@@ -103,6 +107,7 @@ impl<'a> Settlement<'a> {
             delay_ms: None,
             due: None,
             set: None,
+            then: None,
         }
     }
 
@@ -120,6 +125,7 @@ impl<'a> Settlement<'a> {
             delay_ms: None,
             due: None,
             set: None,
+            then: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Verdicts of handlers.
 
-use super::{Action, Columns, Settlement};
+use super::{Action, Columns, NewItem, Settlement, put_follower};
+use std::borrow::Borrow;
 use std::time::Duration;
 
 /// The end of an item's claim, as its handler decides it.
@@ -27,6 +28,7 @@ pub struct Verdict {
     delay_ms: Option<i64>,
     due: Option<String>,
     set: Option<String>,
+    then: Option<String>,
 }
 
 impl Verdict {
@@ -69,7 +71,7 @@ impl Verdict {
 
     /// `action`, with nothing to record.
     pub fn new(action: Action) -> Self {
-        Self { action, step: None, response: None, error: None, delay_ms: None, due: None, set: None }
+        Self { action, step: None, response: None, error: None, delay_ms: None, due: None, set: None, then: None }
     }
 
     /// Records a step with it, of at most 60 characters.
@@ -133,15 +135,32 @@ impl Verdict {
         self
     }
 
-    /// Whether it sets columns.
-    pub(crate) fn sets(&self) -> bool {
-        self.set.is_some()
+    /// Puts items into the queue called `queue`, of the same schema, in the commit that settles this one, and none where the
+    /// settlement is not accepted. More calls add more items. An item that cannot be put in keeps this one from being done: it becomes
+    /// Failed, with the reason.
+    ///
+    /// ```
+    /// use readpast::{NewItem, Verdict, item::Columns};
+    ///
+    /// let columns = Columns::from_iter([("OrderId", 42)]);
+    /// let verdict = Verdict::complete().then("Invoices", [NewItem { columns, ..NewItem::default() }]);
+    /// ```
+    pub fn then(mut self, queue: &str, items: impl IntoIterator<Item: Borrow<NewItem>>) -> Self {
+        for item in items {
+            put_follower(self.then.get_or_insert_default(), queue, item.borrow());
+        }
+        self
     }
 
-    /// Its action and columns without step, response, error and time. `None` where it has no columns, or nothing else.
+    /// Whether it sets columns, or items follow it.
+    pub(crate) fn has_values(&self) -> bool {
+        self.set.is_some() || self.then.is_some()
+    }
+
+    /// Its action and values without step, response, error and time. `None` where it has no values, or nothing else.
     pub(crate) fn without_remarks(&self) -> Option<Self> {
-        let rest = Self { set: self.set.clone(), ..Self::new(self.action) };
-        (self.sets() && rest != *self).then_some(rest)
+        let rest = Self { set: self.set.clone(), then: self.then.clone(), ..Self::new(self.action) };
+        (self.has_values() && rest != *self).then_some(rest)
     }
 
     /// The action.
@@ -170,6 +189,7 @@ impl Verdict {
             delay_ms: self.delay_ms,
             due: self.due.as_deref(),
             set: self.set.as_deref(),
+            then: self.then.as_deref(),
         }
     }
 }
@@ -184,6 +204,7 @@ impl From<&Settlement<'_>> for Verdict {
             delay_ms: settlement.delay_ms,
             due: settlement.due.map(str::to_owned),
             set: settlement.set.map(str::to_owned),
+            then: settlement.then.map(str::to_owned),
         }
     }
 }
@@ -202,7 +223,7 @@ mod tests {
     #[test]
     fn a_settlement_and_back_is_the_same() {
         let verdict = Verdict::retry("no").step("s").response("r").after(Duration::from_secs(5));
-        let verdict = verdict.set(Columns::from_iter([("c", 1)]));
+        let verdict = verdict.set(Columns::from_iter([("c", 1)])).then("Q", [NewItem::default()]);
         assert_eq!(Verdict::from(&verdict.settlement("k", "t", 1)), verdict);
     }
 }

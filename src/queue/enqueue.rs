@@ -18,9 +18,12 @@ pub(crate) fn enqueue(queue: &QueueInner, items: &[NewItem], operation: Option<&
     in_parts(queue.terms.dialect, &pairs, operation, !is_attached, |part| {
         let enqueued = if is_attached {
             let identity = operation.is_some().then_some(part.operation.id.as_str());
-            enqueue_within(attached::calls(queue)?, part.items, identity, |text, params| {
-                attached::call(queue, CallKind::Enqueue, text, params)
-            })?
+            enqueue_within(
+                attached::calls(queue)?,
+                part.items.iter().map(|(_, item)| item),
+                identity,
+                |text, params| attached::call(queue, CallKind::Enqueue, text, params),
+            )?
         } else {
             let enqueued = queue.backend.enqueue(queue, &queue.terms, part.items, &part.operation)?;
             // A commit makes the items of a caller's transaction visible later.

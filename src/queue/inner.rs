@@ -2,6 +2,7 @@
 
 use super::dropped;
 use super::pacing::Pacing;
+use super::targets::Targets;
 use crate::backend::{self, Procedures};
 use crate::calls::{self, AskedQueue, CallTerms, Due, KnownQueues, RefusedItem, SeenWorker, Sessions, YieldsTo};
 use crate::config::{Config, LibpqLogin};
@@ -64,6 +65,8 @@ pub(crate) struct QueueShared {
     /// The look at many queues of the schema.
     due: Arc<str>,
     doorbell: Option<Doorbell>,
+    /// The queues that items have followed into.
+    pub(super) targets: Targets,
 }
 
 /// The needs of a doorbell, where there may be one.
@@ -124,6 +127,7 @@ impl QueueInner {
             process,
             renewer: Arc::default(),
             pacing: Pacing::new(config, &spec),
+            targets: Targets::default(),
             presence: Presence::new(),
             opened: Instant::now(),
             terms: CallTerms::new(config, schema, spec, dialect, run_at)?,

@@ -111,16 +111,15 @@ impl QueueInner {
         }
         let new = [as_new(&self.terms.spec, &target.terms.spec, &found)?];
         let checked = check_items(&target.terms.spec, &new)?;
-        let pairs: Vec<_> = new.iter().zip(checked).collect();
         // The values are those of this version; another one since is a conflict.
         let token = item.token.or(ItemRef::from(found).token);
         let moved = in_parts(self.terms.dialect, &[()], operation, true, |part| {
             let mut refused = None;
             let mut attempts = Attempts::default();
             let mut within = |session: &mut Session| {
-                let put = part.operation.second(self.terms.dialect)?;
-                let receipts = enqueue_within(there, &pairs, Some(&put), |_, params| {
-                    session.call(&there.enqueue_within, params, ReadCells::Answers)
+                let put = part.operation.of_another(self.terms.dialect, "moved")?;
+                let receipts = enqueue_within(there, checked.iter(), Some(&put), |text, params| {
+                    session.call(text, params, ReadCells::Answers)
                 })?;
                 let key = receipts.into_iter().next().filter(|receipt| !receipt.duplicate).map(|receipt| receipt.key);
                 let text = format!("moved to {}: {}", target.terms.queue(), key.as_deref().unwrap_or_default());
@@ -128,8 +127,8 @@ impl QueueInner {
                 let settlements = [Settlement { response: Some(&text), ..control }];
                 let json = settlements_to_json(&self.terms.spec, &settlements, 0)?;
                 let identity = Some(part.operation.id.as_str());
-                let outcomes = settle_within(&self.terms, here, &settlements, &json, identity, |_, params| {
-                    session.call(&here.settle_within, params, ReadCells::Answers)
+                let outcomes = settle_within(&self.terms, here, &settlements, &json, identity, |text, params| {
+                    session.call(text, params, ReadCells::Answers)
                 })?;
                 let outcome = outcomes.into_iter().next();
                 match (outcome, key) {

@@ -2,9 +2,10 @@
 
 use super::attached;
 use super::claim;
+use super::follow;
 use super::inner::QueueInner;
 use super::settle_part::{count, settle_part};
-use crate::calls::{Answers, MAX_ITEMS, Sessions, check_size, in_parts, settle_within, settlements_to_json};
+use crate::calls::{Answers, MAX_ITEMS, Sessions, Settling, check_size, in_parts, settle_within, settlements_to_json};
 use crate::error::Result;
 use crate::item::{Batch, Outcome, Settlement};
 use crate::metrics::CallKind;
@@ -42,19 +43,24 @@ impl QueueInner {
         let json =
             settlements.chunks(size).enumerate().map(|(i, part)| settlements_to_json(&self.terms.spec, part, i * size));
         let json: Vec<_> = json.collect::<Result<_>>()?;
+        let followers = settlements.chunks(size).enumerate().map(|(i, part)| follow::read(self, part, i * size));
+        let followers: Vec<_> = followers.collect::<Result<_>>()?;
         let texts = |one: &Settlement<'_>| [one.set, one.response, one.error].into_iter().flatten().map(str::len).sum();
         let sizes = settlements.iter().map(texts).enumerate();
         sizes.into_iter().try_for_each(|(i, bytes)| check_size(self.terms.most_item_bytes, i, bytes))?;
         let mut batch = Batch::default();
         let outcomes = in_parts(self.terms.dialect, settlements, operation, self.attached.is_none(), |part| {
-            let json = json[part.number].as_str();
+            let (json, followers) = (json[part.number].as_str(), followers[part.number].as_ref());
             if self.attached.is_some() {
-                let identity = operation.is_some().then_some(part.operation.id.as_str());
-                return within(self, part.items, json, identity);
+                let operation = operation.is_some().then_some(&part.operation);
+                let outcomes = within(self, part.items, json, operation.map(|operation| operation.id.as_str()))?;
+                followers.map_or(Ok(()), |followers| followers.put_within(self, &outcomes, operation))?;
+                return Ok(outcomes);
             }
             let max = if part.is_last && !self.interrupt.is_set() { max } else { 0 };
             let wakes = self.process.polls.wakes(&self.terms.kinds.key);
-            let settled = settle_part(self, on, part.items, json, &part.operation, max, answers)?;
+            let what = Settling { settlements: part.items, json, operation: &part.operation, answers, max, recover: 0 };
+            let settled = settle_part(self, on, &what, followers)?;
             batch = match settled.claimed {
                 Some(claimed) => claim::counted(self, claimed, wakes),
                 None => claimed_after(self, max),

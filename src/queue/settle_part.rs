@@ -1,25 +1,26 @@
 //! Settles as many items as one transaction takes, counts them, and wakes the waiters for items that are due again.
 
+use super::follow::Followers;
 use super::inner::QueueInner;
-use crate::calls::{Answers, Operation, Sessions, SettleAnswer, Settling};
+use crate::calls::{Sessions, SettleAnswer, Settling};
 use crate::error::Result;
 use crate::item::{Answer, ItemState, Outcome, Settlement};
 
-/// Settles, and claims up to `max` items in the same call if the backend can. The caller handles the claim's answer.
+/// Settles, and claims in the same call if the backend can and nothing follows. The caller handles the claim's answer.
 pub(super) fn settle_part(
     queue: &QueueInner,
     on: &dyn Sessions,
-    settlements: &[Settlement<'_>],
-    json: &str,
-    operation: &Operation,
-    max: i32,
-    answers: Answers,
+    what: &Settling<'_>,
+    followers: Option<&Followers>,
 ) -> Result<SettleAnswer> {
-    let recover = if max > 0 { queue.process.polls.recovery(queue.recover_interval) } else { 0 };
-    let what = Settling { settlements, json, operation, answers, max, recover };
-    let settled = queue.backend.settle(on, &queue.terms, &what)?;
-    count(queue, settlements, &settled.outcomes);
-    wake_for(queue, settlements, &settled.outcomes);
+    let recover = if what.max > 0 { queue.process.polls.recovery(queue.recover_interval) } else { 0 };
+    let what = Settling { recover, ..*what };
+    let settled = match followers {
+        Some(followers) => followers.settle(queue, on, &what)?,
+        None => queue.backend.settle(on, &queue.terms, &what)?,
+    };
+    count(queue, what.settlements, &settled.outcomes);
+    wake_for(queue, what.settlements, &settled.outcomes);
     Ok(settled)
 }
 

@@ -3,7 +3,7 @@
 
 use super::inner::QueueInner;
 use super::settle_part::settle_part;
-use crate::calls::{Answers, in_parts, settlements_to_json};
+use crate::calls::{Answers, Settling, in_parts, settlements_to_json};
 use crate::error::{ErrorKind, Result};
 use crate::item::{Action, Answer, Outcome, Settlement, Undeliverable, UndeliverableReason};
 
@@ -65,6 +65,8 @@ fn settle(queue: &QueueInner, settlements: &[Settlement<'_>]) -> Result<Vec<Outc
     let json = settlements_to_json(&queue.terms.spec, settlements, 0)?;
     // One part: a claim takes no more items than a call does.
     in_parts(queue.terms.dialect, settlements, None, true, |part| {
-        Ok(settle_part(queue, queue, part.items, &json, &part.operation, 0, Answers::All)?.outcomes)
+        let (operation, answers) = (&part.operation, Answers::All);
+        let what = Settling { settlements: part.items, json: &json, operation, answers, max: 0, recover: 0 };
+        Ok(settle_part(queue, queue, &what, None)?.outcomes)
     })
 }

@@ -44,7 +44,7 @@ impl World {
         let texts: Vec<_> = (0..6)
             .map(|_| {
                 let [key, token, due, set] = [input.key(), input.token(), input.time(), input.json()];
-                [key, token, input.text(), input.text(), input.text(), due, set]
+                [key, token, input.text(), input.text(), input.text(), due, set, input.json()]
             })
             .collect();
         let numbers: Vec<_> = (0..6).map(|_| (input.attempt(), input.action())).collect();
@@ -67,6 +67,8 @@ impl World {
             due_length: texts[i][5].length(lengths),
             set_json: texts[i][6].as_ptr(),
             set_json_length: texts[i][6].length(lengths),
+            then_json: texts[i][7].as_ptr(),
+            then_json_length: texts[i][7].length(lengths),
         });
         let mut outcomes = Memory::<readpast_outcome>::unset(input, 6);
         let (from, to) = (settlements.first(input), outcomes.place(input));
@@ -117,7 +119,7 @@ impl World {
                     }
                 }
                 3 | 4 => {
-                    let (error, due, set) = (input.text(), input.time(), input.json());
+                    let (error, due, set, then) = (input.text(), input.time(), input.json(), input.json());
                     let (action, delay_ms, lengths) = (input.action(), input.delay(), input.below(2) == 0);
                     let settlements = Memory::filled(input, 1, |_, struct_size| readpast_settlement {
                         struct_size,
@@ -136,6 +138,8 @@ impl World {
                         due_length: due.length(lengths),
                         set_json: set.as_ptr(),
                         set_json_length: set.length(lengths),
+                        then_json: then.as_ptr(),
+                        then_json_length: then.length(lengths),
                     });
                     let from = settlements.first(input);
                     self.tell(input, |err| readpast_worker_end(worker, from, 1, err));

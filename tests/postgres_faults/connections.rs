@@ -79,6 +79,32 @@ fn a_settle_whose_answer_is_lost_after_its_commit_is_done_once() {
 }
 
 /// An item that a worker gave back may be Completed before its answer comes.
+/// Whatever answer of the transaction is lost: that of its begin, the settle, the enqueue, or the commit.
+#[test]
+fn items_that_follow_are_put_in_once_whichever_answer_is_lost() {
+    let scratch = Scratch::new();
+    watch_completions(&scratch);
+    let (proxy, queue) = open_through(&scratch, &[]);
+    const ANSWERS: i64 = 6;
+    let batch = claim_new(&queue, u32::try_from(ANSWERS + 1).unwrap());
+    let mut lost = 0;
+    for (at, item) in batch.iter().enumerate() {
+        let then = Settlement { then: Some(r#"[{}, {"queue": "Job"}]"#), ..Settlement::new(&item, Action::Complete) };
+        // The first prepares what others only execute.
+        if at > 0 {
+            proxy.lose_answer_after(at - 1);
+        }
+        let outcomes = queue.settle(&[then], None).unwrap();
+        assert_eq!(outcomes[0].answer, Answer::Ok);
+        lost += i64::from(at > 0 && proxy.has_lost_it());
+    }
+    assert!(lost >= 4, "{lost} answers were lost");
+    let done = (ANSWERS + 1).to_string();
+    assert_eq!(completions(&scratch), done);
+    let pending = "SELECT COUNT(*) FROM readpast.job WHERE status = 'Pending'";
+    assert_eq!(scratch.look(pending), (2 * (ANSWERS + 1)).to_string());
+}
+
 #[test]
 fn a_worker_may_hear_late_that_somebody_has_completed_what_it_gave_back() {
     let scratch = Scratch::new();

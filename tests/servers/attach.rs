@@ -114,6 +114,15 @@ fn enqueue(queue: readpast_queue, operation: Option<&CStr>) -> (readpast_status,
 
 /// Completes the item that has been claimed.
 fn complete(queue: readpast_queue, item: &(CString, CString), attempt: i32) -> (readpast_status, String) {
+    complete_then(queue, item, attempt, None)
+}
+
+fn complete_then(
+    queue: readpast_queue,
+    item: &(CString, CString),
+    attempt: i32,
+    then: Option<&CStr>,
+) -> (readpast_status, String) {
     let settlement = readpast_settlement {
         struct_size: size_of::<readpast_settlement>(),
         key: item.0.as_ptr(),
@@ -131,6 +140,8 @@ fn complete(queue: readpast_queue, item: &(CString, CString), attempt: i32) -> (
         due_length: 0,
         set_json: ptr::null(),
         set_json_length: 0,
+        then_json: then.map_or(ptr::null(), CStr::as_ptr),
+        then_json_length: 0,
     };
     // SAFETY: one settlement, whose texts outlive the call.
     told(|err| unsafe { readpast_queue_settle(queue, &settlement, 1, ptr::null(), ptr::null_mut(), err) })
@@ -291,5 +302,32 @@ fn closing_goes_in_any_order() {
         drop(given);
         readpast_queue_free(attached);
         assert_eq!(enqueue(attached, None).0, READPAST_INVALID_HANDLE);
+    }
+}
+
+#[test]
+fn followers_of_a_settlement_are_in_the_callers_transaction() {
+    for given in Given::each() {
+        given.put();
+        let item = take(&given.rust);
+        let attached = given.attach();
+        let two = Some(c"[{}, {\"queue\": \"Job\", \"delay_ms\": 5}]");
+        for commits in [false, true] {
+            given.pay();
+            assert_eq!(complete_then(attached, &item, 7, two).0, READPAST_LEASE_LOST, "which nothing follows");
+            assert_eq!(complete_then(attached, &item, 1, two), (READPAST_OK, String::new()));
+            if commits {
+                given.connection.commit().unwrap()
+            } else {
+                given.connection.rollback().unwrap()
+            }
+            let (done, pending) = if commits { (1, 2) } else { (0, 0) };
+            assert_eq!((given.count(ItemState::Completed), given.count(ItemState::Pending)), (done, pending));
+        }
+        let (status, message) = complete_then(attached, &item, 1, Some(c"[{\"queue\": \"Jobs\"}]"));
+        assert_eq!(status, READPAST_INVALID_ITEM);
+        assert!(message.contains("has no queue \"Jobs\""), "{message}");
+        given.connection.rollback().unwrap();
+        readpast_queue_free(attached);
     }
 }

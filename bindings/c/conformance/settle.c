@@ -48,14 +48,17 @@ static readpast_settlement *settlements_of(struct list list) {
             .delay_ms = number_of(each, "delay_ms", -1),
             .due = text_of(each, "due"),
             .set_json = json_of(each, "set"),
+            .then_json = json_of(each, "then"),
         };
     }
     return settlements;
 }
 
 static void free_settlements(readpast_settlement *settlements, struct list list) {
-    for (int32_t i = 0; i < list.count; i++)
+    for (int32_t i = 0; i < list.count; i++) {
         cJSON_free((char *)settlements[i].set_json);
+        cJSON_free((char *)settlements[i].then_json);
+    }
     free(settlements);
 }
 

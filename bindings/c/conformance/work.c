@@ -75,6 +75,7 @@ static void follow(const cJSON *line, struct play *play, readpast_settlement *en
         end->due = given(line, "due", &end->due_length);
         end->delay_ms = number_of(line, "delay_ms", -1);
         end->set_json = json_of(line, "set");
+        end->then_json = json_of(line, "then");
     }
 }
 
@@ -109,6 +110,7 @@ static void work_on(struct play *play, readpast_batch batch, int32_t index) {
     free((char *)end.error);
     free((char *)end.due);
     cJSON_free((char *)end.set_json);
+    cJSON_free((char *)end.then_json);
 }
 
 static void *run(void *data) {

@@ -26,6 +26,7 @@ std::optional<std::string> json_of(const json &request, const char *member);
 readpast::config config_of(const json &request);
 std::vector<readpast::new_item> new_items_of(const json &request);
 readpast::settlement settlement_of(const json &item);
+void put_followers(readpast::settlement &settlement, const json &given);
 std::vector<readpast::settlement> settlements_of(const json &request);
 std::vector<readpast::lease> leases_of(const json &request);
 readpast::action action_of(const json &name);

@@ -64,6 +64,13 @@ std::vector<readpast::new_item> new_items_of(const json &request) {
     return list_of(request, "items", new_item_of);
 }
 
+void put_followers(readpast::settlement &settlement, const json &given) {
+    if (!given.contains("then"))
+        return;
+    for (const json &each : given.at("then"))
+        settlement.then(name_of(each, "queue"), new_item_of(each));
+}
+
 readpast::settlement settlement_of(const json &item) {
     readpast::settlement made(name_of(item, "key"), action_of(item.at("action")), text_of(item, "token"),
                               number_of(item, "attempt", 0));
@@ -73,6 +80,7 @@ readpast::settlement settlement_of(const json &item) {
     made.delay = time_of(item, "delay_ms");
     made.due = text_of(item, "due");
     made.set = json_of(item, "set");
+    put_followers(made, item);
     return made;
 }
 

@@ -45,6 +45,7 @@ answer follow(const json &script, readpast::job &job) {
     settlement.due = text("due");
     settlement.delay = time_of(*line, "delay_ms");
     settlement.set = json_of(*line, "set");
+    put_followers(settlement, *line);
     return settlement;
 }
 

@@ -74,7 +74,7 @@ namespace Conformance
 
         internal static Settlement ToSettlement(this Request item)
         {
-            return new Settlement(
+            var made = new Settlement(
                 item.Text("key"), item.Text("token"), item.Number("attempt", 0), Action(item["action"]))
             {
                 Step = item.Text("step"),
@@ -84,6 +84,17 @@ namespace Conformance
                 DueText = item.Text("due"),
                 SetJson = item.Json("set"),
             };
+            return made.Followed(item);
+        }
+
+        internal static Settlement Followed(this Settlement settlement, Request given)
+        {
+            IEnumerable<Request> then = given.ContainsKey("then") ? given.List("then") : Enumerable.Empty<Request>();
+            foreach (Request each in then)
+            {
+                settlement.Then(each.Text("queue"), each.ToNewItem());
+            }
+            return settlement;
         }
 
         internal static SettlementAction Action(object action)

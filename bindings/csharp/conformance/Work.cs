@@ -87,7 +87,7 @@ namespace Conformance
                     settlement.DueText = play.Text("due");
                     settlement.Delay = play.Milliseconds("delay_ms");
                     settlement.SetJson = play.Json("set");
-                    return settlement;
+                    return settlement.Followed(play);
             }
         }
 

@@ -53,6 +53,22 @@ namespace Readpast.Tests
         }
 
         [Fact]
+        public async Task ItemsThatFollowAreForTheTransactionItself()
+        {
+            queue.Enqueue(new NewItem());
+            using Batch batch = queue.Claim();
+            Settlement followed = batch.Single().Complete().Then(queue.Name, Payloads(2).ToArray());
+            await using (DbTransaction transaction = await connection.BeginTransactionAsync())
+            {
+                await Assert.ThrowsAsync<ArgumentException>(
+                    () => connection.SettleAsync(place, new[] { followed }, transaction));
+                await transaction.RollbackAsync();
+            }
+            Assert.Equal(Status.Ok, queue.Settle(followed).Answer);
+            Assert.Equal(2, queue.Stats().Pending);
+        }
+
+        [Fact]
         public void BlockingCallsDoTheSame()
         {
             using (DbTransaction transaction = connection.BeginTransaction())

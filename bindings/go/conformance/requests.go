@@ -85,12 +85,27 @@ type settlement struct {
 	Step, Response, Error *string
 	DelayMs               *int64 `json:"delay_ms"`
 	Set                   json.RawMessage
+	Then                  []follower
+}
+
+type follower struct {
+	Queue string
+	item
+}
+
+func followers(given []follower) []readpast.Follower {
+	var made []readpast.Follower
+	for i := range given {
+		made = append(made, readpast.Follower{Queue: given[i].Queue, Item: given[i].toNew()})
+	}
+	return made
 }
 
 func (s *settlement) toSettlement() readpast.Settlement {
 	return readpast.Settlement{
 		Key: s.Key, Token: s.Token, Attempt: s.Attempt, Action: actionOf(s.Action),
 		Step: s.Step, Response: s.Response, Error: s.Error, Delay: duration(s.DelayMs), Due: s.Due, Set: s.Set,
+		Then: followers(s.Then),
 	}
 }
 

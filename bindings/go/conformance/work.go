@@ -19,6 +19,7 @@ type play struct {
 	Ms              int64
 	DelayMs         *int64 `json:"delay_ms"`
 	Set             json.RawMessage
+	Then            []follower
 }
 
 // work runs the binding's worker, whose handler does what the script says for each payload.
@@ -73,7 +74,7 @@ func (p play) run(ctx context.Context, item *readpast.Item) (settlement readpast
 	default:
 		settlement = item.Settle(actionNamed(p.Do))
 		settlement.Step, settlement.Due, settlement.Delay = p.Step, p.Due, duration(p.DelayMs)
-		settlement.Set = p.Set
+		settlement.Set, settlement.Then = p.Set, followers(p.Then)
 		settlement.Response, settlement.Error = p.spoilt("response", p.Response), p.spoilt("error", p.Error)
 	}
 	return settlement, err

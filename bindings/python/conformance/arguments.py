@@ -41,7 +41,15 @@ def settlement(item: Request) -> Settlement:
         milliseconds(item, "delay_ms"),
         item.get("due"),
         item.get("set"),
+        followers(item),
     )
+
+
+def followers(item: Request) -> dict[str, list[NewItem]] | None:
+    then: dict[str, list[NewItem]] = {}
+    for each in item.get("then", []):
+        then.setdefault(each["queue"], []).append(new_item(each))
+    return then or None
 
 
 def lease(item: Request) -> Lease:

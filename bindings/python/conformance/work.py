@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any
 
-from arguments import Request, action, milliseconds
+from arguments import Request, action, followers, milliseconds
 
 from readpast import Item, Queue, Settlement, Worker
 
@@ -79,4 +79,5 @@ def _play(item: Item, script: dict[str, Any]) -> Settlement | None:
     texts = {name: play.get(name) for name in ("step", "response", "error", "due")}
     if spoil:
         texts[spoil] += "\0\ud83d"
-    return item.settle(action(does))._replace(**texts, delay=milliseconds(play, "delay_ms"), set=play.get("set"))
+    values = {"set": play.get("set"), "then": followers(play)}
+    return item.settle(action(does))._replace(**texts, delay=milliseconds(play, "delay_ms"), **values)

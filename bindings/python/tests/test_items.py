@@ -31,6 +31,19 @@ VALUES: dict[str, Any] = {
 }
 
 
+def test_columns_of_followers_as_text_are_one_value(queue: readpast.Queue) -> None:
+    queue.enqueue({"Payload": "a"})
+    with queue.claim() as batch:
+        for columns in ('{}}, {"queue": "Other"', "{", ""):
+            followed = batch[0].complete(then={queue.name: [readpast.NewItem(columns)]})
+            with pytest.raises(readpast.QueueError, match="columns: "):
+                queue.settle(followed)
+        followed = batch[0].complete(then={queue.name: [readpast.NewItem('{"Payload": "b"}'), {"Payload": "c"}]})
+        assert queue.settle(followed).answer is readpast.Status.OK
+    with queue.claim(2) as batch:
+        assert [item["Payload"] for item in batch] == ["b", "c"]
+
+
 def test_values_come_out_as_they_went_in(queue: readpast.Queue) -> None:
     queue.enqueue({**VALUES, "Document": {"a": [1, None, "x"]}})
     with queue.claim() as batch:

@@ -20,6 +20,8 @@ pub struct Directive {
     pub due: Option<String>,
     /// A JSON object.
     pub set: Option<String>,
+    /// A JSON array of items that follow.
+    pub then: Option<String>,
     /// Whether half of a surrogate pair in it was replaced.
     pub is_mended: bool,
 }
@@ -36,11 +38,10 @@ pub fn of(text: &str) -> Result<Directive, String> {
     let members = value.as_object().ok_or("it must be an object")?;
     let mut directive = members_of(members)?;
     directive.is_mended = mended.is_some();
-    if members.get("set").is_some_and(|set| !set.is_null()) {
-        // Kept as it was written, so that its numbers keep their digits.
-        let raw: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).map_err(no_json)?;
-        directive.set = raw.get("set").map(|set| set.get().to_owned());
-    }
+    // Kept as they were written, so that numbers keep their digits.
+    let raw: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(no_json)?;
+    let kept = |name: &str| raw.get(name).map(|value| value.get()).filter(|value| *value != "null").map(str::to_owned);
+    (directive.set, directive.then) = (kept("set"), kept("then"));
     Ok(directive)
 }
 
@@ -68,6 +69,8 @@ fn members_of(members: &Map<String, Value>) -> Result<Directive, String> {
             "error" => directive.error = Some(text()?),
             "due" => directive.due = Some(text()?),
             "set" if value.is_object() => {}
+            "then" if value.is_array() => {}
+            "then" => return Err("\"then\" must be an array of the items that follow".to_owned()),
             "set" => return Err("\"set\" must be an object of the item's columns".to_owned()),
             "delay_ms" => directive.delay_ms = Some(value.as_i64().ok_or("\"delay_ms\" must be a whole number")?),
             _ => return Err(format!("there is no {key:?}")),

@@ -16,6 +16,7 @@ pub struct CommandVerdict {
     pub delay_ms: Option<i64>,
     pub due: Option<String>,
     pub set: Option<String>,
+    pub then: Option<String>,
     /// The error without the command's output.
     pub brief: Option<String>,
 }
@@ -23,7 +24,8 @@ pub struct CommandVerdict {
 impl CommandVerdict {
     /// `action`, without any texts.
     pub fn new(action: Action) -> Self {
-        Self { action, step: None, response: None, error: None, delay_ms: None, due: None, set: None, brief: None }
+        let (response, error, brief) = (None, None, None);
+        Self { action, step: None, response, error, delay_ms: None, due: None, set: None, then: None, brief }
     }
 
     /// Another attempt, after this end of a command.
@@ -40,6 +42,7 @@ impl CommandVerdict {
             delay_ms: self.delay_ms,
             due: self.due.as_deref(),
             set: self.set.as_deref(),
+            then: self.then.as_deref(),
             ..Settlement::new(item, self.action)
         }
     }
@@ -107,6 +110,7 @@ fn from_exit(end: &ChildEnd, args: &Args) -> CommandVerdict {
         delay_ms: asked.delay_ms,
         due: asked.due.clone(),
         set: asked.set.clone(),
+        then: asked.then.clone(),
     }
 }
 

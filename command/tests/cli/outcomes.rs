@@ -121,6 +121,18 @@ fn a_directive_sets_columns() {
     assert!(error.starts_with("Failed: a part of the result was refused: ") && error.contains("Nope"), "{error}");
 }
 
+/// A command names the items that come next; the worker works on them too.
+#[test]
+fn a_directive_puts_items_in() {
+    let shell = Shell::new();
+    shell.ok(&["enqueue", "Mail", "Recipient=a"]);
+    let then = r#"{"then": [{"queue": "Mail", "columns": {"Recipient": "b", "N": 7}, "delay_ms": 3600000}, {"columns": {"Recipient": "c"}}]}"#;
+    let script = format!("case $(cat) in *'\"a\"'*) {} ;; esac", says(&[], then));
+    shell.ok(&shell.script(&["--until-empty"], &script));
+    let look = r#"SELECT string_agg("Recipient" || ' ' || status, ', ' ORDER BY "Recipient") FROM readpast.mail"#;
+    assert_eq!(shell.look(look), "a Completed, b Pending, c Completed");
+}
+
 /// Exit status 0 with a directive that cannot be read is no consent.
 #[test]
 fn a_directive_that_cannot_be_read_is_no_consent() {

@@ -46,23 +46,31 @@ pub fn new_items(request: &Value) -> Vec<NewItem> {
     list(request, "items").iter().map(item).collect()
 }
 
-/// The columns that the settlements of a request set, as JSON.
-pub fn sets(request: &Value) -> Vec<Option<String>> {
-    list(request, "settlements").iter().map(set).collect()
+/// The values of a settlement, as JSON: the columns to set, and the items that follow.
+pub struct Values {
+    pub set: Option<String>,
+    pub then: Option<String>,
+}
+
+/// Those of the settlements of a request.
+pub fn values(request: &Value) -> Vec<Values> {
+    list(request, "settlements").iter().map(values_of).collect()
 }
 
 /// The same of one, or of a handler's line.
-pub fn set(given: &Value) -> Option<String> {
-    Some(&given["set"]).filter(|set| !set.is_null()).map(Value::to_string)
+pub fn values_of(given: &Value) -> Values {
+    let json = |name| Some(&given[name]).filter(|value| !value.is_null()).map(Value::to_string);
+    Values { set: json("set"), then: json("then") }
 }
 
-pub fn settlements<'a>(request: &'a Value, sets: &'a [Option<String>]) -> Vec<Settlement<'a>> {
-    list(request, "settlements").iter().zip(sets).map(|(given, set)| settlement(given, set.as_deref())).collect()
+pub fn settlements<'a>(request: &'a Value, values: &'a [Values]) -> Vec<Settlement<'a>> {
+    list(request, "settlements").iter().zip(values).map(|(given, values)| settlement(given, values)).collect()
 }
 
-fn settlement<'a>(given: &'a Value, set: Option<&'a str>) -> Settlement<'a> {
+fn settlement<'a>(given: &'a Value, values: &'a Values) -> Settlement<'a> {
     Settlement {
-        set,
+        set: values.set.as_deref(),
+        then: values.then.as_deref(),
         attempt: attempt(given),
         step: given["step"].as_str(),
         response: given["response"].as_str(),

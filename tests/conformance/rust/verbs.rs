@@ -39,13 +39,13 @@ pub fn run(adapter: &Adapter, request: &Value) -> Result {
             Waited::NotYet => Err(Failure::Outcome("READPAST_EMPTY", Value::Null)),
         },
         "settle" => answer::outcomes(
-            &queue()?.settle(&given::settlements(request, &given::sets(request)), operation)?,
+            &queue()?.settle(&given::settlements(request, &given::values(request)), operation)?,
             Map::new(),
         ),
         "settle_and_claim" => {
             let max = given::number(request, "max");
             let (outcomes, batch) =
-                queue()?.settle_and_claim(&given::settlements(request, &given::sets(request)), operation, max)?;
+                queue()?.settle_and_claim(&given::settlements(request, &given::values(request)), operation, max)?;
             let items = answer::item_fields(&batch);
             keep(adapter, request, batch);
             answer::outcomes(&outcomes, items)

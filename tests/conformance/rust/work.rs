@@ -94,14 +94,15 @@ fn follow(line: &Value, job: &Job<'_>) -> Verdict {
     // The one thing that text in Rust can hold and none in a database.
     let spoilt =
         |name: &str| text(name).map(|given| format!("{given}{}", if text("spoil") == Some(name) { "\0" } else { "" }));
-    let (response, error, set) = (spoilt("response"), spoilt("error"), given::set(line));
+    let (response, error, values) = (spoilt("response"), spoilt("error"), given::values_of(line));
     Verdict::from(&Settlement {
         step: text("step"),
         response: response.as_deref(),
         error: error.as_deref(),
         delay_ms: line["delay_ms"].as_i64(),
         due: text("due"),
-        set: set.as_deref(),
+        set: values.set.as_deref(),
+        then: values.then.as_deref(),
         ..Settlement::control(job.key(), None, action)
     })
 }

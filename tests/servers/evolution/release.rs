@@ -152,6 +152,7 @@ fn an_older_release_upgrades_in_place() {
             delay_ms: None,
             due: None,
             set: None,
+            then: None,
         };
         let mut config = database.config();
         let old = Queue::open(config.set("worker", "old").unwrap(), "Legacy").unwrap();

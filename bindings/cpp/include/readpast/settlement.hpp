@@ -2,6 +2,8 @@
 #ifndef READPAST_SETTLEMENT_HPP
 #define READPAST_SETTLEMENT_HPP
 
+#include <readpast/detail/json.hpp>
+#include <readpast/new_item.hpp>
 #include <readpast/status.hpp>
 
 #include <chrono>
@@ -103,6 +105,16 @@ struct settlement {
     /// Values for the item's own columns, as a JSON object in the form of new_item::columns, what a subtype has in an
     /// object by its name: {"PaidAt": "2026-11-21T08:30:00Z", "Email": {"Response": "250 OK"}}. A column left out stays.
     std::optional<std::string> set;
+    /// Items that follow, put in with the same commit where the answer is ok, as the JSON array that then() makes.
+    std::optional<std::string> then_json;
+
+    /// Puts an item into the queue called `queue`, of the same schema, in the commit that settles this one, and not where
+    /// the settlement is not accepted. More calls add more. An item that cannot be put in keeps this one from being done:
+    /// a worker makes it failed, with the reason.
+    settlement &then(std::string_view queue, const new_item &item) {
+        detail::put_follower(then_json, queue, item);
+        return *this;
+    }
 };
 
 /// The answer about an item, and its state now.

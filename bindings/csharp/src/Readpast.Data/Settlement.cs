@@ -62,6 +62,9 @@ namespace Readpast
         /// </summary>
         public string? SetJson { get; set; }
 
+        /// <summary>The items that follow, as they are sent.</summary>
+        internal string? ThenJson { get; private set; }
+
         /// <summary><see cref="Due"/> as it is sent.</summary>
         internal string? DueText { get; set; }
 
@@ -84,6 +87,22 @@ namespace Readpast
         public Settlement SetColumns(IEnumerable<KeyValuePair<string, object?>> columns)
         {
             SetJson = JsonText.Of(columns ?? throw new ArgumentNullException(nameof(columns)));
+            return this;
+        }
+
+        /// <summary>
+        /// Puts items into a queue of the same schema in the commit that settles this one, and none where the
+        /// settlement is not accepted. More calls add more. An item that cannot be put in keeps this one from being
+        /// done: a worker makes it Failed, with the reason.
+        /// </summary>
+        /// <param name="queue">The name of the queue.</param>
+        /// <param name="items">The items.</param>
+        /// <returns>This settlement.</returns>
+        /// <remarks>Not for a caller's own transaction, which can enqueue the items itself.</remarks>
+        public Settlement Then(string queue, params NewItem[] items)
+        {
+            _ = queue ?? throw new ArgumentNullException(nameof(queue));
+            ThenJson = ItemsJson.Following(ThenJson, queue, items ?? throw new ArgumentNullException(nameof(items)));
             return this;
         }
 

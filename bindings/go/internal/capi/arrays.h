@@ -26,7 +26,7 @@ struct any_text {
 
 struct packed_settlement {
     text_place key, token;
-    struct any_text step, response, error, due, set;
+    struct any_text step, response, error, due, set, then;
     int64_t delay_ms;
     int32_t attempt, action;
 };
@@ -95,6 +95,8 @@ static inline readpast_settlement settlement_of(const char *texts, const struct 
     settlement.due_length = packed->due.length;
     settlement.set_json = text_at(texts, packed->set.at);
     settlement.set_json_length = packed->set.length;
+    settlement.then_json = text_at(texts, packed->then.at);
+    settlement.then_json_length = packed->then.length;
     return settlement;
 }
 

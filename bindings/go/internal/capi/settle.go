@@ -16,10 +16,10 @@ func MakeSettlements(count int) *Settlements {
 
 // Settlement is a readpast_settlement: nil, and an empty token, stand for NULL.
 type Settlement struct {
-	Key, Token                      string
-	Attempt, Action                 int32
-	Step, Response, Error, Due, Set *string
-	DelayMs                         int64
+	Key, Token                            string
+	Attempt, Action                       int32
+	Step, Response, Error, Due, Set, Then *string
+	DelayMs                               int64
 }
 
 // Add appends one.
@@ -32,6 +32,7 @@ func (s *Settlements) Add(settlement *Settlement) {
 		error:    s.texts.any(settlement.Error),
 		due:      s.texts.any(settlement.Due),
 		set:      s.texts.any(settlement.Set),
+		then:     s.texts.any(settlement.Then),
 		delay_ms: C.int64_t(settlement.DelayMs),
 		attempt:  C.int32_t(settlement.Attempt),
 		action:   C.int32_t(settlement.Action),

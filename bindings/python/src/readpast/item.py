@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._texts import Moment, Seconds
+from .new_item import Followers
 from .settlement import Lease, Settlement
 from .status import Action, Status
 
@@ -99,15 +100,26 @@ class Item(Mapping[str, Any]):
         """The lease of the claim, for `Queue.renew`."""
         return Lease(self.key, self.attempt)
 
-    def complete(self, response: str | None = None, *, set: Mapping[str, Any] | str | None = None) -> Settlement:
-        """To end the claim: done. `set` sets columns of the item in the same commit."""
-        return Settlement(self.key, self.token, self.attempt, Action.COMPLETE, response=response, set=set)
+    def complete(
+        self,
+        response: str | None = None,
+        *,
+        set: Mapping[str, Any] | str | None = None,
+        then: Followers | None = None,
+    ) -> Settlement:
+        """To end the claim: done. `set` sets columns of the item in the same commit; `then` are items that follow."""
+        settlement = Settlement(self.key, self.token, self.attempt, Action.COMPLETE, response=response)
+        return settlement._replace(set=set, then=then)
 
     def complete_partially(
-        self, response: str | None = None, *, set: Mapping[str, Any] | str | None = None
+        self,
+        response: str | None = None,
+        *,
+        set: Mapping[str, Any] | str | None = None,
+        then: Followers | None = None,
     ) -> Settlement:
-        """To end the claim: done as far as it could be. `set` as in `complete`."""
-        return Settlement(self.key, self.token, self.attempt, Action.COMPLETE_PARTIALLY, response=response, set=set)
+        """To end the claim: done as far as it could be. `set` and `then` as in `complete`."""
+        return self.complete(response, set=set, then=then)._replace(action=Action.COMPLETE_PARTIALLY)
 
     def fail(self, error: str) -> Settlement:
         """To end the claim: given up for good."""

@@ -36,6 +36,9 @@ class NewItem(NamedTuple):
     tracestate: str | None = None
 
 
+#: Items that follow a settlement, by their queues.
+Followers = Mapping[str, Sequence[NewItem | Mapping[str, Any]]]
+
 _NEW_ITEM = ffi.sizeof("readpast_new_item")
 
 
@@ -53,6 +56,36 @@ def new_items_for(items: Sequence[NewItem | Mapping[str, Any]], texts: Texts) ->
         native.traceparent = texts.of_trace(item.traceparent, "traceparent")
         native.tracestate = texts.of_trace(item.tracestate, "tracestate")
     return array
+
+
+def followers_json(then: Followers) -> str:
+    """The array that the library takes of items that follow a settlement."""
+    members = []
+    for queue, items in then.items():
+        for each in items:
+            item = each if isinstance(each, NewItem) else NewItem(each)
+            delay = milliseconds_or_none("delay", item.delay)
+            head = {
+                "queue": queue,
+                "type": item.type,
+                "step": item.step,
+                "due": moment(item.due),
+                "delay_ms": None if item.delay is None else delay,
+                "traceparent": item.traceparent,
+                "tracestate": item.tracestate,
+            }
+            given = {name: value for name, value in head.items() if value is not None}
+            columns = json_of(item.columns, "columns") or "{}"
+            _check_json(columns)
+            members.append(f'{json.dumps(given)[:-1]}, "columns": {columns}}}')
+    return f"[{', '.join(members)}]"
+
+
+def _check_json(columns: str) -> None:
+    try:
+        json.loads(columns)
+    except ValueError as error:
+        raise refused(f"columns: {error}") from error
 
 
 def json_of(columns: Mapping[str, Any] | str | None, name: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ._library import CData, ffi
 from ._texts import Moment, Seconds, Texts, any_delay, any_moment
-from .new_item import json_of
+from .new_item import Followers, followers_json, json_of
 from .status import Action
 
 
@@ -35,6 +35,10 @@ class Settlement(NamedTuple):
     #: Values for the item's own columns, as those of a `NewItem`, what a subtype has in a dict by its name:
     #: `{"PaidAt": datetime.now(timezone.utc), "Email": {"Response": "250 OK"}}`. A column left out keeps its value.
     set: Mapping[str, Any] | str | None = None
+    #: Items that follow, by their queues in the same schema, put in with the same commit where the answer is
+    #: `Status.OK`: `{"Invoices": [NewItem({"OrderId": 42})]}`. An item that cannot be put in keeps this one from
+    #: being done: a worker makes it Failed, with the reason.
+    then: Followers | None = None
 
     @classmethod
     def operator(cls, key: str, action: Action, *, token: str | None = None, error: str | None = None) -> Settlement:
@@ -60,7 +64,7 @@ def settlements_for(settlements: Sequence[Settlement], texts: Texts) -> CData:
     array = ffi.new("readpast_settlement[]", len(settlements))
     for native, settlement in zip(array, settlements):
         # This runs for every item: what is not there stays as the array has it, zero.
-        key, token, attempt, action, step, response, error, delay, due, values = settlement
+        key, token, attempt, action, step, response, error, delay, due, values, then = settlement
         native.struct_size = _SETTLEMENT
         native.key = texts(key, "key")
         native.token = texts(token, "token")
@@ -77,6 +81,8 @@ def settlements_for(settlements: Sequence[Settlement], texts: Texts) -> CData:
             native.due, native.due_length = texts.with_length(any_moment(due), "due")
         if values is not None:
             native.set_json, native.set_json_length = texts.with_length(json_of(values, "set"), "set")
+        if then is not None:
+            native.then_json, native.then_json_length = texts.with_length(followers_json(then), "then")
     return array
 
 

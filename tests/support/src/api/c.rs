@@ -244,19 +244,19 @@ fn action(action: Action) -> i32 {
 /// Settlements as C structs, with the texts they point to.
 struct Settlements {
     structs: Vec<readpast_settlement>,
-    _texts: Vec<[Option<CString>; 7]>,
+    _texts: Vec<[Option<CString>; 8]>,
 }
 
 impl Settlements {
     fn new(settlements: &[Settlement<'_>]) -> Self {
-        let texts: Vec<[Option<CString>; 7]> = settlements
+        let texts: Vec<[Option<CString>; 8]> = settlements
             .iter()
-            .map(|s| [Some(s.key), s.token, s.step, s.response, s.error, s.due, s.set].map(optional))
+            .map(|s| [Some(s.key), s.token, s.step, s.response, s.error, s.due, s.set, s.then].map(optional))
             .collect();
         let structs = settlements
             .iter()
             .zip(&texts)
-            .map(|(settlement, [key, token, step, response, error, due, set])| readpast_settlement {
+            .map(|(settlement, [key, token, step, response, error, due, set, then])| readpast_settlement {
                 struct_size: size_of::<readpast_settlement>(),
                 key: pointer(key),
                 token: pointer(token),
@@ -273,6 +273,8 @@ impl Settlements {
                 due_length: 0,
                 set_json: pointer(set),
                 set_json_length: 0,
+                then_json: pointer(then),
+                then_json_length: 0,
             })
             .collect();
         Self { structs, _texts: texts }

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -31,8 +31,8 @@ struct Losing {
     silence: Mutex<Option<Silence>>,
     /// Whether each connection so far has it.
     silent: Mutex<Vec<Arc<AtomicBool>>>,
-    /// The next answer, whatever it is to.
-    next: AtomicBool,
+    /// Answers until it, whatever they are to; 1 is the next, 0 none.
+    next: AtomicUsize,
     /// The answer to the first request that contains this text.
     to: Mutex<Option<String>>,
 }
@@ -67,7 +67,7 @@ impl Proxy {
                         server,
                         client,
                         |_| !is_silent.load(Ordering::SeqCst),
-                        |_| loses_it.next.swap(false, Ordering::SeqCst) || asked.load(Ordering::SeqCst),
+                        |_| loses_it.is_next() || asked.load(Ordering::SeqCst),
                     );
                 });
             }
@@ -78,7 +78,12 @@ impl Proxy {
     /// The next answer on any connection is lost. For a caller of one call at a time: what works in the background may
     /// be answered first.
     pub fn lose_next_answer(&self) {
-        self.loses.next.store(true, Ordering::SeqCst);
+        self.lose_answer_after(0);
+    }
+
+    /// The same of the one after so many others.
+    pub fn lose_answer_after(&self, others: usize) {
+        self.loses.next.store(others + 1, Ordering::SeqCst);
     }
 
     /// The answer to the next request that contains this text is lost, whatever else is answered before. The text is
@@ -104,11 +109,17 @@ impl Proxy {
 
     /// Whether an answer that was to be lost is.
     pub fn has_lost_it(&self) -> bool {
-        !self.loses.next.load(Ordering::SeqCst) && self.loses.to.lock().unwrap().is_none()
+        self.loses.next.load(Ordering::SeqCst) == 0 && self.loses.to.lock().unwrap().is_none()
     }
 }
 
 impl Losing {
+    /// Counts an answer, and returns whether it is lost.
+    fn is_next(&self) -> bool {
+        let counted = self.next.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        counted == Ok(1)
+    }
+
     /// A new connection; whether it is silent.
     fn connected(&self) -> Arc<AtomicBool> {
         let mut silence = self.silence.lock().unwrap();

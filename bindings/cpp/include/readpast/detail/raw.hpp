@@ -60,6 +60,7 @@ inline readpast_settlement raw(const settlement &given) {
     put(given.error, made.error, made.error_length);
     put(given.due, made.due, made.due_length);
     put(given.set, made.set_json, made.set_json_length);
+    put(given.then_json, made.then_json, made.then_json_length);
     made.delay_ms = raw(given.delay);
     return made;
 }

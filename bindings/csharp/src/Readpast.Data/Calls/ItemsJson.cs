@@ -13,15 +13,27 @@ namespace Readpast
             var to = new StringBuilder("[");
             for (int i = from; i < until; i++)
             {
-                NewItem item = items[i];
                 to.Append(i == from ? "{" : ",{");
-                PutText(to, "type", item.Type);
-                PutText(to, "step", item.Step);
-                PutDue(to, item.Delay, item.DueText);
-                PutObject(to, "columns", item.ColumnsJson ?? "{}", i);
-                End(to);
+                PutItem(to, items[i], i);
             }
             return to.Append(']').ToString();
+        }
+
+        /// <summary>The array of items that follow a settlement, after those that are there.</summary>
+        internal static string Following(string? before, string queue, NewItem[] items)
+        {
+            var to = new StringBuilder(before ?? "[]");
+            for (int i = 0; i < items.Length; i++)
+            {
+                to.Length--;
+                to.Append(to.Length > 1 ? ",{" : "{");
+                PutText(to, "queue", queue);
+                PutText(to, "traceparent", items[i].TraceParent);
+                PutText(to, "tracestate", items[i].TraceState);
+                PutItem(to, items[i], i);
+                to.Append(']');
+            }
+            return to.ToString();
         }
 
         internal static string Of(List<Settlement> settlements, int from, int until, Func<string, bool> isComposite)
@@ -30,6 +42,10 @@ namespace Readpast
             for (int i = from; i < until; i++)
             {
                 Settlement settlement = settlements[i];
+                if (settlement.ThenJson != null)
+                {
+                    throw new ArgumentException("item " + i + ": enqueue what follows in the same transaction");
+                }
                 to.Append(i == from ? "{" : ",{");
                 Put(to, "key", isComposite(settlement.Key) ? settlement.Key : JsonText.OfText(settlement.Key));
                 // A table without a token column shows none for an item that was never changed.
@@ -49,6 +65,15 @@ namespace Readpast
                 End(to);
             }
             return to.Append(']').ToString();
+        }
+
+        private static void PutItem(StringBuilder to, NewItem item, int place)
+        {
+            PutText(to, "type", item.Type);
+            PutText(to, "step", item.Step);
+            PutDue(to, item.Delay, item.DueText);
+            PutObject(to, "columns", item.ColumnsJson ?? "{}", place);
+            End(to);
         }
 
         private static ItemState StateOf(SettlementAction action)

@@ -29,6 +29,8 @@ namespace Readpast.Native
                 DueLength = due,
                 SetJson = texts.Any(settlement.SetJson, out UIntPtr set),
                 SetJsonLength = set,
+                ThenJson = texts.Any(settlement.ThenJson, out UIntPtr then),
+                ThenJsonLength = then,
             };
         }
     }

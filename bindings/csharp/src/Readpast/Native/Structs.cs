@@ -55,6 +55,8 @@ namespace Readpast.Native
         public UIntPtr DueLength;
         public IntPtr SetJson;
         public UIntPtr SetJsonLength;
+        public IntPtr ThenJson;
+        public UIntPtr ThenJsonLength;
     }
 
     [StructLayout(LayoutKind.Sequential)]
