@@ -39,7 +39,7 @@ use crate::queue::Queue;
 use crate::shared::{LeaseHolder, PollWaiter, RunningWorker};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::threads;
-use in_flight::ClaimName;
+use in_flight::{ClaimName, InFlight};
 use notifier::Notifier;
 use prefetch::Prefetch;
 use shared::EngineShared;
@@ -85,7 +85,13 @@ impl Engine {
         *queue.inner().set_aside.lock() = Some(Vec::new());
         let prefetch = Prefetch::new(pacing.hold, pacing.ahead);
         let shared = EngineShared {
-            state: Mutex::new(EngineState::new(prefetch, pacing.ahead_bytes, queue.lease(), terms.until_empty)),
+            state: Mutex::new(EngineState::new(
+                InFlight::with_longest_run(pacing.max_run),
+                prefetch,
+                pacing.ahead_bytes,
+                queue.lease(),
+                terms.until_empty,
+            )),
             queue,
             terms,
             takers: Condvar::new(),

@@ -43,7 +43,7 @@ pub struct Setting {
 pub(crate) const MAX_KINDS: usize = 100;
 
 /// All settings.
-pub const SETTINGS: [Setting; 30] = [
+pub const SETTINGS: [Setting; 31] = [
     Setting {
         key: "connection",
         kind: SettingKind::ConnectionString,
@@ -121,6 +121,13 @@ pub const SETTINGS: [Setting; 30] = [
         kind: SettingKind::Number(1, 3_600_000),
         default: "500",
         meaning: "How long a claimed item may wait for a handler; then it is released, without spending an attempt.",
+    },
+    Setting {
+        key: "worker.max_run_ms",
+        kind: SettingKind::Number(0, 2_147_483_647),
+        default: "0",
+        meaning: "How long a handler may work on an item; 0: as long as it likes. After it the handler is cancelled as if the item were lost, and \
+                  the lease is not renewed: what the handler returns before the lease runs out still counts.",
     },
     Setting {
         key: "lease.ms",

@@ -5,6 +5,8 @@
 pub(super) enum FetcherAction {
     /// Release items that have waited for a handler too long. Needs no call.
     GiveBack,
+    /// Mark items whose handlers have run for too long. Needs no call.
+    Overrun,
     /// Settle the ended items, and claim up to `room` items in the same call.
     Settle { room: usize },
     /// Claim up to `room` items, when it is this worker's turn to look at the queue.

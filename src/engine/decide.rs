@@ -44,13 +44,14 @@ pub(super) enum Wake {
 ///
 /// 1. The worker was given up, or has stopped and holds nothing: end.
 /// 2. Something has waited for a handler too long: give it back.
-/// 3. A planned time has come: put its item in.
-/// 4. Deleting has been due for a whole interval, or figures are due, and was not the last thing that a fetcher began: do that.
-/// 5. Something has ended, and no call under way holds it up ([`Overlap`](super::overlap)): settle it, and claim what there is
+/// 3. A handler has run for too long: mark its item.
+/// 4. A planned time has come: put its item in.
+/// 5. Deleting has been due for a whole interval, or figures are due, and was not the last thing that a fetcher began: do that.
+/// 6. Something has ended, and no call under way holds it up ([`Overlap`](super::overlap)): settle it, and claim what there is
 ///    room for.
-/// 6. There is room, the queue may hold something, and no call holds it up: claim.
-/// 7. Deleting is due: do it.
-/// 8. Sleep until the first of these can apply.
+/// 7. There is room, the queue may hold something, and no call holds it up: claim.
+/// 8. Deleting is due: do it.
+/// 9. Sleep until the first of these can apply.
 pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) -> Decision {
     let is_stopping = state.phase >= Phase::Stopping;
     if state.phase == Phase::GivenUp || is_stopping && state.holds_nothing() {
@@ -59,6 +60,10 @@ pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) 
     let overdue_at = state.overdue_at();
     if is_reached(overdue_at, now) {
         return Decision::Do(FetcherAction::GiveBack);
+    }
+    let overrun_at = state.in_flight.overrun_at();
+    if is_reached(overrun_at, now) {
+        return Decision::Do(FetcherAction::Overrun);
     }
     let planned_at = outside.planned_at().filter(|_| !is_stopping);
     if is_reached(planned_at, now) {
@@ -92,7 +97,7 @@ pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) 
     }
     let quarantine_ends = state.quarantine_ends(now);
     let call_at = settle_at.into_iter().chain(claim_at).min().map(|at| held_up_until.map_or(at, |until| at.max(until)));
-    let times = [overdue_at, call_at, clean_at, must_clean_at, planned_at, quarantine_ends];
+    let times = [overdue_at, overrun_at, call_at, clean_at, must_clean_at, planned_at, quarantine_ends];
     Decision::Sleep(times.into_iter().flatten().min())
 }
 

@@ -33,6 +33,7 @@ pub(super) fn run<Listed>(shared: &Arc<EngineShared>, listed: Listed) {
                 FetcherWork::Settle { ended, call } => settle(shared, &ended, call),
                 FetcherWork::Clean { must } => clean(shared, must),
                 FetcherWork::Fire => fire(shared),
+                FetcherWork::Overrun { items } => shared.overran(&items),
             }
         }
     }));
@@ -94,6 +95,7 @@ fn is_its_turn(shared: &EngineShared, action: FetcherAction) -> bool {
         FetcherAction::Claim { .. } => shared.queue.inner().turn(),
         FetcherAction::Fire => shared.queue.inner().turn_to_fire(),
         FetcherAction::GiveBack
+        | FetcherAction::Overrun
         | FetcherAction::Settle { .. }
         | FetcherAction::MakeSure { .. }
         | FetcherAction::Clean { .. } => true,

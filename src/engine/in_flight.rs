@@ -1,9 +1,11 @@
 //! The items in flight of a worker: those that wait for a handler, those that were taken ([`taken`]), and those that have ended
 //! and wait to be settled. Plain data; the engine locks it.
 
+mod runs;
 mod taken;
 
 use crate::item::{Action, Batch, Item, Verdict};
+use runs::Runs;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,6 +26,7 @@ pub(super) struct InFlight {
     /// Items in both.
     waiting: usize,
     taken: HashMap<ClaimName, TakenItem>,
+    runs: Runs,
     /// Quarantined items that handlers have, and since when.
     proving: Vec<(ClaimName, Instant)>,
     /// To be settled now.
@@ -217,8 +220,9 @@ impl InFlight {
     /// settled: its new holder decides.
     pub(super) fn end(&mut self, claim: &ClaimName, verdict: Verdict, now: Instant) -> Option<Spans> {
         self.taken.get(claim).filter(|taken| !taken.abandoned)?;
-        let TakenItem { item, claimed, began, token, lost, .. } = self.leave(claim)?;
+        let TakenItem { item, claimed, began, token, lost, overran, .. } = self.leave(claim)?;
         if !lost {
+            let verdict = if overran { self.spent(verdict) } else { verdict };
             self.ended.push_back(EndedItem { token, ..EndedItem::new(item, verdict) });
         }
         Some(Spans { waited: began.duration_since(claimed), worked: now.duration_since(began) })
@@ -336,12 +340,12 @@ impl InFlight {
         self.counts() == InFlightCounts::default()
     }
 
-    /// The claims of all items in flight.
+    /// The claims of the items in flight whose leases are to be renewed.
     pub(super) fn claims(&self) -> Vec<ClaimName> {
         let waiting = self.ready.iter().chain(&self.quarantined);
         let ready = waiting.flat_map(|ready| ready.batch.iter().map(|item| claim(&item)));
         let settling = self.settling.iter().flat_map(|taken| taken.iter().map(EndedItem::claim));
-        let taken = self.taken.iter().filter(|(_, taken)| !taken.lost).map(|(claim, _)| claim.clone());
+        let taken = self.taken.iter().filter(|(_, taken)| taken.is_kept()).map(|(claim, _)| claim.clone());
         let ended = self.ended.iter().chain(&self.put_off);
         let ended = ended.filter(|ended| ended.verdict.action() != Action::Release).map(EndedItem::claim);
         ready.chain(taken).chain(ended).chain(settling).collect()

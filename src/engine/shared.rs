@@ -161,6 +161,24 @@ impl EngineShared {
         }
     }
 
+    /// Logs items whose handlers have run for too long, and lets those learn of it.
+    pub(super) fn overran(&self, items: &[Batch]) {
+        let most = self.queue.inner().pacing.max_run.unwrap_or_default().as_millis();
+        for item in items.iter().flat_map(Batch::iter) {
+            self.notifier.notify();
+            let (name, key, attempt) = (self.queue.name(), item.key(), item.attempt());
+            let line = format!(
+                "queue {name}: item {key}, attempt {attempt} is being worked on for more than {most} ms (worker.max_run_ms): its handler \
+                 is cancelled, and its lease is not renewed"
+            );
+            log_lines::Fields { key: Some(key), attempt: Some(attempt), ..log_lines::Fields::default() }.log(
+                &self.queue,
+                log::Level::Warn,
+                &line,
+            );
+        }
+    }
+
     pub(super) fn fail(&self, error: Error) {
         self.state.lock().failure.get_or_insert(error);
         self.stop();

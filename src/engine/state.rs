@@ -161,12 +161,19 @@ pub(super) enum FetcherWork {
     Claim { call: Call, makes_sure: bool },
     Clean { must: bool },
     Fire,
+    Overrun { items: Vec<Batch> },
 }
 
 impl EngineState {
-    pub(super) fn new(prefetch: Prefetch, ahead_bytes: usize, lease: Duration, until_empty: bool) -> Self {
+    pub(super) fn new(
+        in_flight: InFlight,
+        prefetch: Prefetch,
+        ahead_bytes: usize,
+        lease: Duration,
+        until_empty: bool,
+    ) -> Self {
         Self {
-            in_flight: InFlight::default(),
+            in_flight,
             prefetch,
             phase: Phase::New,
             failure: None,
@@ -285,6 +292,7 @@ impl EngineState {
                 self.in_flight.give_back_overdue(self.prefetch.hold(), self.quarantine_hold(), now);
                 None
             }
+            FetcherAction::Overrun => Some(FetcherWork::Overrun { items: self.in_flight.overrun(now) }),
             FetcherAction::Clean { must } => {
                 self.cleaner = CleanerState::Runs { worked: false };
                 Some(FetcherWork::Clean { must })

@@ -15,6 +15,8 @@ pub(crate) struct Pacing {
     pub(crate) ahead_bytes: usize,
     /// How long an item may wait for a handler.
     pub(crate) hold: Duration,
+    /// How long a handler may work on an item.
+    pub(crate) max_run: Option<Duration>,
 }
 
 impl Pacing {
@@ -25,6 +27,7 @@ impl Pacing {
             ahead: if spec.limits.is_empty() { ahead } else { 0 },
             ahead_bytes: config.number("worker.ahead_bytes") as usize,
             hold: config.duration("worker.hold_ms"),
+            max_run: Some(config.duration("worker.max_run_ms")).filter(|longest| !longest.is_zero()),
         }
     }
 }

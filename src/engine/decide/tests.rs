@@ -4,7 +4,7 @@
 mod model;
 
 use super::*;
-use crate::engine::in_flight::tests::batch_of;
+use crate::engine::in_flight::{InFlight, tests::batch_of};
 use crate::engine::prefetch::Prefetch;
 use crate::item::Verdict;
 use proptest::prelude::*;
@@ -100,7 +100,7 @@ fn a_call_that_hangs_leaves_its_timers_to_the_other_fetcher() {
 #[test]
 fn a_large_group_is_settled_beside_a_call_under_way() {
     let now = Instant::now();
-    let mut state = EngineState::new(Prefetch::new(HOLD, 0), usize::MAX, PROOF * 3, false);
+    let mut state = EngineState::new(InFlight::default(), Prefetch::new(HOLD, 0), usize::MAX, PROOF * 3, false);
     (state.phase, state.fetchers.running) = (Phase::Working, 2);
     let outside = Shared::default();
     let call = state.overlap.begin(100, now);
@@ -150,7 +150,7 @@ fn a_quarantined_item_that_no_handler_takes_goes_back() {
 fn large_items_are_not_claimed_ahead() {
     let now = Instant::now();
     for (ahead_bytes, ahead) in [(usize::MAX, 500), (batch_of("CLAIMED", 0, 1).bytes() * 7, 7), (0, 0)] {
-        let mut state = EngineState::new(Prefetch::new(HOLD, 1000), ahead_bytes, PROOF * 3, false);
+        let mut state = EngineState::new(InFlight::default(), Prefetch::new(HOLD, 1000), ahead_bytes, PROOF * 3, false);
         state.phase = Phase::Working;
         let batch = batch_of("CLAIMED", 0, 8);
         let call = state.overlap.begin(8, now);
@@ -169,7 +169,7 @@ fn large_items_are_not_claimed_ahead() {
 #[test]
 fn a_step_that_ends_the_last_item_ends_the_measuring() {
     let now = Instant::now();
-    let mut state = EngineState::new(Prefetch::new(HOLD, 1000), usize::MAX, PROOF * 3, false);
+    let mut state = EngineState::new(InFlight::default(), Prefetch::new(HOLD, 1000), usize::MAX, PROOF * 3, false);
     state.phase = Phase::Working;
     let call = state.overlap.begin(1, now);
     state.claimed(batch_of("CLAIMED", 0, 1), call, 0, now);

@@ -24,12 +24,19 @@ pub(super) struct TakenItem {
     pub(super) steps: u32,
     /// Whether the worker was abandoned: the item is given back, and its handler's end comes too late.
     pub(super) abandoned: bool,
+    /// Whether its handler has run for too long: its lease is not renewed.
+    pub(super) overran: bool,
 }
 
 impl TakenItem {
     /// Whether no handler works on it.
     pub(super) fn is_idle(&self) -> bool {
         !self.has_begun && self.is_reported.load(Ordering::Relaxed)
+    }
+
+    /// Whether its lease is to be renewed.
+    pub(super) fn is_kept(&self) -> bool {
+        !self.lost && !self.overran
     }
 }
 
@@ -49,7 +56,9 @@ impl InFlight {
                 lost: false,
                 steps: 0,
                 abandoned: false,
+                overran: false,
             };
+            self.run_begins(&claim, now);
             self.taken.insert(claim, taken);
         }
     }
@@ -63,6 +72,7 @@ impl InFlight {
             return false;
         }
         (taken.has_begun, taken.began) = (true, now);
+        self.run_begins(claim, now);
         true
     }
 
@@ -140,9 +150,9 @@ impl InFlight {
         self.give_back_abandoned();
     }
 
-    /// Whether a taken item is lost; an item that is not in flight is.
+    /// Whether a taken item is lost to its handler: gone, abandoned, or worked on for too long; an item that is not in flight is.
     pub(in crate::engine) fn is_lost(&self, claim: &ClaimName) -> bool {
-        self.taken.get(claim).is_none_or(|taken| taken.lost || taken.abandoned)
+        self.taken.get(claim).is_none_or(|taken| taken.lost || taken.abandoned || taken.overran)
     }
 
     #[cfg(test)]

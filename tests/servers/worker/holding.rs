@@ -67,6 +67,36 @@ fn an_item_taken_away_is_found_lost_and_the_worker_goes_on() {
     }
 }
 
+/// A handler that gives up has spent its attempt; one that goes on has the item beside another, once its lease has run out.
+#[test]
+fn a_handler_that_runs_too_long_is_cancelled_and_its_lease_runs_out() {
+    let settings = [
+        ("worker.max_run_ms", "100"),
+        ("lease.ms", "5000"),
+        ("recover.interval_ms", "100"),
+        ("poll.interval_ms", "100"),
+    ];
+    for given in Given::each(&["gives up", "hangs"], &settings) {
+        let begun = AtomicUsize::new(0);
+        let hangs_twice = Barrier::new(2);
+        given.run_until(4, Worker::new(&given.queue).threads(3), |job| match (payload(job), job.attempt()) {
+            ("gives up", 1) => {
+                until("it is cancelled", || job.is_lost());
+                Verdict::release()
+            }
+            ("hangs", _) if begun.fetch_add(1, Ordering::Relaxed) < 2 => {
+                hangs_twice.wait();
+                Verdict::complete().response(job.attempt().to_string())
+            }
+            _ => Verdict::complete(),
+        });
+        let gave_up = given.find("gives up");
+        assert_eq!((gave_up.state, gave_up.attempt), (ItemState::Completed, 2), "the attempt counts");
+        let hung = given.find("hangs");
+        assert_eq!((hung.state, hung.attempt, hung.response.as_deref()), (ItemState::Completed, 2, Some("2")));
+    }
+}
+
 /// An operator takes an item from its handler and has it done anew. The same worker claims it, with the same attempt.
 #[test]
 fn an_item_done_anew_is_begun_when_its_handler_knows_and_has_ended() {

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use crate::engine::Begin;
-use crate::engine::in_flight::{ClaimName, EndedItem, tests::batch_of};
+use crate::engine::in_flight::{ClaimName, EndedItem, InFlight, tests::batch_of};
 use crate::engine::overlap::Call;
 use crate::engine::prefetch::Prefetch;
 use crate::engine::state::FetcherWork;
@@ -97,6 +97,13 @@ impl Taken {
     }
 }
 
+/// How long a handler may work: longer than most of the model's do.
+const RUN: Duration = Duration::from_secs(20);
+
+fn claim_name(item: &Batch) -> ClaimName {
+    item.get(0).map(|item| (item.key().to_owned(), item.attempt())).unwrap()
+}
+
 pub(super) struct Model {
     pub(super) state: EngineState,
     pub(super) outside: Shared,
@@ -141,7 +148,13 @@ impl Outside for Shared {
 impl Model {
     pub(super) fn new(fetchers: usize, until_empty: bool, retains: bool) -> Self {
         let now = Instant::now();
-        let mut state = EngineState::new(Prefetch::new(HOLD, 1000), usize::MAX, PROOF * 3, until_empty);
+        let mut state = EngineState::new(
+            InFlight::with_longest_run(Some(RUN)),
+            Prefetch::new(HOLD, 1000),
+            usize::MAX,
+            PROOF * 3,
+            until_empty,
+        );
         state.phase = Phase::Working;
         state.fetchers.running = fetchers;
         let outside = Shared::default();
@@ -183,11 +196,16 @@ impl Model {
                         _ => {}
                     }
                     let Some(work) = self.state.begin(action, self.now) else { continue };
+                    if let FetcherWork::Overrun { items } = &work {
+                        assert!(items.iter().all(|item| self.state.in_flight.is_lost(&claim_name(item))));
+                        continue;
+                    }
                     self.fetchers[fetcher] = match work {
                         FetcherWork::Settle { ended, call } => Fetcher::Settles { ended, call },
                         FetcherWork::Claim { call, .. } => Fetcher::Claims { call },
                         FetcherWork::Clean { .. } => Fetcher::Cleans,
                         FetcherWork::Fire => Fetcher::Fires,
+                        FetcherWork::Overrun { .. } => Fetcher::Awake,
                     };
                     self.wake_fetchers();
                     return;
