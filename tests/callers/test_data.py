@@ -22,6 +22,7 @@ import pyodbc
 import pytest
 from django.conf import settings
 from psycopg.rows import dict_row
+from psycopg.types.string import TextLoader
 from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
@@ -159,6 +160,17 @@ def test_items_are_there_with_the_commit(kind: str, queue: str) -> None:
         commit()
         assert [receipt.duplicate for receipt in receipts] == [False, False]
         assert works(queue) == ["100 % \u00e9", "b"]
+
+
+@pytest.mark.skipif(bool(SERVER), reason="it is of PostgreSQL")
+def test_a_key_is_the_same_however_the_driver_reads_times() -> None:
+    written = """SELECT to_char(enqueued_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') || '0'
+        FROM readpast.transfer ORDER BY work"""
+    with of_psycopg(options="-c TimeZone=Asia/Kathmandu") as (connection, commit, _):
+        connection.adapters.register_loader("timestamptz", TextLoader)
+        receipts = enqueue(connection, "Transfer", [{"work": str(number)} for number in range(10)])
+        commit()
+        assert [receipt.key for receipt in receipts] == [row[0] for row in connection.execute(written)]
 
 
 async def of_asyncpg(check: Callable[[Any, Any], Awaitable[None]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
@@ -10,6 +11,8 @@ from uuid import UUID
 from ._connections import Target, rows, rows_async, target
 from ._items import AnyItem, items_json
 from ._statement import Statement, enqueuing
+
+_TIME = re.compile(r"(?P<seconds>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(?P<part>\d+))?(?P<zone>[+-][\d:]+)?")
 
 
 class Receipt(NamedTuple):
@@ -75,7 +78,17 @@ def _prepared(
 
 def _receipts(call: Statement, answer: list[Sequence[Any]]) -> list[Receipt]:
     in_order = sorted(answer, key=lambda row: row[call.ordinal])
-    return [Receipt(_key(row[call.key]), row[call.answer] == "DUPLICATE") for row in in_order]
+    return [Receipt(_key(_read(row, call)), row[call.answer] == "DUPLICATE") for row in in_order]
+
+
+def _read(row: Sequence[Any], call: Statement) -> Any:
+    """The key of a row: PostgreSQL's times are read from their text, which has as many digits as there are."""
+    key = row[call.key]
+    is_time = key is not None and call.type is not None and row[call.type].startswith("timestamp")
+    time = _TIME.fullmatch(key) if is_time else None
+    if time is None:
+        return key
+    return datetime.fromisoformat(f"{time['seconds']}.{(time['part'] or '').ljust(6, '0')}{time['zone'] or ''}")
 
 
 def _key(value: Any) -> str | None:

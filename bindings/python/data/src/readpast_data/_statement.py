@@ -19,6 +19,8 @@ class Statement(NamedTuple):
     answer: int
     ordinal: int
     key: int
+    #: The place of the key's type, where the key is its text as JSON has it; None: the key is as the driver reads it.
+    type: int | None = None
 
     def written(self, style: str) -> str:
         """The text with parameters in a driver's style."""
@@ -36,7 +38,9 @@ def enqueuing(server: str, schema: str, queue: str) -> Statement:
         raise ValueError(f"the server is {server!r}; it must be {POSTGRESQL!r} or {SQL_SERVER!r}")
     function = _quoted(schema, '"', '"') + "." + _quoted(f"add_{snake_case(queue)}_set_utx", '"', '"')
     call = f"{function}(CAST({{0}} AS json), CAST({{1}} AS uuid))"
-    return Statement(f"SELECT answer, answer_ordinal, answer_key FROM {call}", 0, 1, 2)
+    # A driver may be set to read times without their zone, as Django does without USE_TZ.
+    key = "to_json(answer_key) #>> '{}', CAST(pg_typeof(answer_key) AS text)"
+    return Statement(f"SELECT answer, answer_ordinal, {key} FROM {call}", 0, 1, 2, 3)
 
 
 def snake_case(name: str) -> str:
