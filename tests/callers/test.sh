@@ -15,7 +15,7 @@ value() { tr ';' '\n' <<<"$2" | sed -n "s/^$1=//Ip" | tail -n 1; }
 step 'ruff, mypy'
 "$callers/bin/ruff" check --quiet .
 "$callers/bin/ruff" format --quiet --diff .
-"$callers/bin/mypy" --no-error-summary ./*.py
+"$callers/bin/mypy" --no-error-summary ./*.py django_shop
 
 step 'gofmt, go vet'
 unformatted=$(gofmt -l pgx)
@@ -41,10 +41,15 @@ python_tests() { "$callers/bin/python" -m pytest --quiet -p no:cacheprovider "$@
 
 readpast=$("$root/.ci/command.sh")
 "$readpast" install transfer.toml notice.toml
+# Two queues of tasks.
+of_tasks=$root/bindings/python/data/src/readpast_data/django/task.toml
+"$readpast" install "$of_tasks" <(sed 's/"Task"/"ShopMail"/' "$of_tasks")
 step 'psycopg'
 python_tests test_psycopg.py
 step 'readpast-data: psycopg, psycopg2, pg8000, pyodbc, asyncpg, SQLAlchemy, Django'
 python_tests test_data.py
+step 'readpast-data: tasks of Django'
+DJANGO_SETTINGS_MODULE=django_shop.settings python_tests test_django_tasks.py
 step 'pgx'
 (cd pgx && go test -count=1 .)
 step 'JDBC'

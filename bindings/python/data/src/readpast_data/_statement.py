@@ -43,6 +43,14 @@ def enqueuing(server: str, schema: str, queue: str) -> Statement:
     return Statement(f"SELECT answer, answer_ordinal, {key} FROM {call}", 0, 1, 2, 3)
 
 
+def finding(server: str, schema: str, queue: str) -> str:
+    """The call that reads items of a filter, at most one, with `%s` for the filter."""
+    if server == SQL_SERVER:
+        return f"EXECUTE {_quoted(schema, '[', ']')}.{_quoted(f'Find_{queue}', '[', ']')} @Filter = %s, @Max = 1"
+    function = _quoted(schema, '"', '"') + "." + _quoted(f"find_{snake_case(queue)}", '"', '"')
+    return f"SELECT * FROM {function}(CAST(%s AS json), NULL, 1)"
+
+
 def snake_case(name: str) -> str:
     """As the library names functions: PasswordReset is password_reset, SMSOut sms_out."""
     return _WORDS.sub("_", name).lower()
