@@ -61,7 +61,7 @@ test-browser: ## The pages of `readpast serve` in a real browser; screenshots st
 	@.ci/setup.sh browser
 	@.ci/test.sh browser
 
-test-callers: ## The procedures in the transactions of other drivers: psycopg, pgx, JDBC; on SQL Server pyodbc.
+test-callers: ## The procedures in the transactions of other drivers: psycopg, pgx, JDBC, pg; on SQL Server pyodbc.
 	@.ci/setup.sh drivers callers
 	@.ci/test.sh callers
 

@@ -5,7 +5,7 @@
 #   setup.sh           everything, as `make test` needs it
 #   setup.sh PART...   the needs of these parts: build (Rust, C compiler, unixODBC), core (the same, with PostgreSQL and its
 #                      driver: the demo), drivers (the Microsoft driver), lint (of shell and SQL), manual (mkdocs), browser (Chromium
-#                      and its driver), callers (drivers that tests call procedures by: psycopg, pyodbc, pgx, JDBC), windows (MinGW
+#                      and its driver), callers (drivers that tests call procedures by: psycopg, pyodbc, pgx, JDBC, pg), windows (MinGW
 #                      and Wine, with Python for Windows), fresh (bare machines: debootstrap), and the languages
 #                      c, cpp, csharp, python, go, rust
 # shellcheck source=.ci/common.sh

@@ -5,7 +5,7 @@
 #   test.sh lint        only those that read the source and start no database server
 #   test.sh core        Rust, C and both drivers, with a library that is not optimized: for who works on the core
 #   test.sh windows     library, command, C, C++, Go and Python on Windows, in Wine
-#   test.sh callers     procedures called in transactions of other people's drivers: psycopg, pgx, JDBC, pyodbc
+#   test.sh callers     procedures called in transactions of other people's drivers: psycopg, pgx, JDBC, pg, pyodbc
 #   test.sh browser     the pages of `readpast serve` in Chromium
 #   test.sh LANGUAGE... the suites of these bindings, and the conformance suite over them
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The caller's own transaction over other people's drivers: psycopg, pgx and JDBC on the PostgreSQL of READPAST_CONNECTION,
+# The caller's own transaction over other people's drivers: psycopg, pgx, JDBC and pg on the PostgreSQL of READPAST_CONNECTION,
 # pyodbc on the SQL Server of READPAST_TEST_SQLSERVER where that is set. .ci/setup.sh callers has brought the drivers; each suite
 # is read by the linters of its language first.
 set -euo pipefail
@@ -16,6 +16,10 @@ step 'ruff, mypy'
 "$callers/bin/ruff" check --quiet .
 "$callers/bin/ruff" format --quiet --diff .
 "$callers/bin/mypy" --no-error-summary ./*.py django_shop
+
+step 'node --check'
+export NODE_PATH=$callers/node/node_modules
+for file in node/*.js; do "$callers/node/bin/node" --check "$file"; done
 
 step 'gofmt, go vet'
 unformatted=$(gofmt -l pgx)
@@ -52,6 +56,8 @@ step 'readpast-data: tasks of Django'
 DJANGO_SETTINGS_MODULE=django_shop.settings python_tests test_django_tasks.py
 step 'pgx'
 (cd pgx && go test -count=1 .)
+step 'pg, of Node'
+"$callers/node/bin/node" --test --test-reporter=dot node/callers.js
 step 'JDBC'
 java -cp "$classes:$callers/postgresql.jar" Callers
 

@@ -98,10 +98,11 @@ fn page_of(path: &str) -> String {
 }
 
 /// A worker over somebody else's driver, as `tests/callers` runs it.
-const CALLERS: [(&str, &str); 4] = [
+const CALLERS: [(&str, &str); 5] = [
     ("tests/callers/psycopg_transfer.py", "python"),
     ("tests/callers/pgx/transfer.go", "go"),
     ("tests/callers/jdbc/Transfer.java", "java"),
+    ("tests/callers/node/transfer.js", "js"),
     ("tests/callers/pyodbc_transfer.py", "python"),
 ];
 
