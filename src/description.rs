@@ -77,6 +77,8 @@ pub struct QueueSpec {
     pub subtypes: Vec<SubtypeSpec>,
     /// The column, one of its own, with the W3C trace context in which an item was enqueued.
     pub trace: Option<Identifier>,
+    /// The column, one of its own, with the time after which an item is not begun any more: it becomes Cancelled.
+    pub expires: Option<Identifier>,
     /// The order in which due items are handed out.
     pub order: OrderSpec,
     /// The kinds to which a claim can be limited.

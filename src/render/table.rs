@@ -243,6 +243,7 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
         lease_sliding => spec.lease.sliding,
         resume_own => spec.lease.resume_own,
         durable => spec.lease.durable,
+        expires => spec.expires.as_ref().map(quoted),
         direction => spec.order.direction.as_str(),
         priority,
         group => spec.order.group.as_ref().map(quoted),

@@ -16,6 +16,7 @@ mod doorbell;
 mod dropping;
 mod due;
 mod evolution;
+mod expiring;
 mod following;
 mod freed;
 mod hidden;

@@ -61,7 +61,7 @@ namespace Readpast.Tests
             await using (DbTransaction transaction = await connection.BeginTransactionAsync())
             {
                 await Assert.ThrowsAsync<ArgumentException>(
-                    () => connection.SettleAsync(place, new[] { followed }, transaction));
+                    () => connection.SettleAsync(place, "me", followed, transaction));
                 await transaction.RollbackAsync();
             }
             Assert.Equal(Status.Ok, queue.Settle(followed).Answer);

@@ -2,11 +2,21 @@
 The claim of the items in `found`, which come in their order: as `decided`, for the writer. `knows_refused`: it has how often the table
 has refused each, and why. `one`: it is of one item, whose order nobody asks for.
 -#}
+{%- set attempts = "f.item_attempt" ~ (" + f.refusals" if knows_refused else "") %}
+{%- set over = attempts ~ " >= max_attempts_" ~ (" OR COALESCE(e." ~ expires ~ " <= now_, FALSE)" if expires else "") %}
 {%- set found_out %}
             SELECT
-                f.*, f.item_attempt{{ " + f.refusals" if knows_refused }} >= max_attempts_ AS is_spent,
-                f.item_attempt{{ " + f.refusals" if knows_refused }} < max_attempts_ AND f.item_died_at IS NOT NULL AS alone
+                f.*, {{ over }} AS is_spent,
+                {{ "NOT (" ~ over ~ ")" if expires else attempts ~ " < max_attempts_" }} AND f.item_died_at IS NOT NULL AS alone
+{%- if expires %},
+                CASE WHEN e.{{ expires }} <= now_ THEN e.{{ expires }}::timestamptz END AS expired_at
+{%- endif %}
             FROM found AS f
+{%- if expires %}
+            /* They are locked. */
+            INNER JOIN {{ table }} AS e
+                ON {% for column in key %}{{ "AND " if not loop.first }}e.{{ column.quoted }} = f.key_{{ loop.index }} {% endfor %}
+{%- endif %}
 {%- if not knows_refused %}
             /* While the table refuses some, or they are paused, the claim goes around those: asked first, and nothing is locked then. */
             WHERE NOT {{ m.goes_around() | indent(8) }}
@@ -26,10 +36,16 @@ has refused each, and why. `one`: it is of one item, whose order nobody asks for
             CASE WHEN v.alone THEN -claim_ ELSE claim_ END AS claim_num,
 {%- endif %}
             /* Spent attempts (the limit was lowered, say) end here instead of staying at the head of the queue. */
-            CASE WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
+            CASE {{ "WHEN v.expired_at IS NOT NULL THEN 'Cancelled' " if expires }}WHEN v.is_spent THEN 'Failed' ELSE 'Processing' END AS status,
             {{ m.later("v.item_token") }} AS token,
             v.item_attempt + (NOT v.is_spent)::integer AS attempt_num,
             CASE
+{%- if expires %}
+                WHEN v.expired_at IS NOT NULL
+                    THEN format(
+                        'Not begun by %s, when it expired.', to_char(v.expired_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+                    )
+{%- endif %}
 {%- if knows_refused %}
                 WHEN v.is_spent AND v.refusals > 0
                     THEN format('The table refused it %s times, and attempts are spent: %s', v.refusals, v.refused)

@@ -1,4 +1,8 @@
 {%- set spent = "CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])" %}
+{%- if expires %}
+{%- set spent = "CASE\n                WHEN d.[Expired] IS NOT NULL\n                    THEN CONCAT(N'Not begun by ', CONVERT(nvarchar(30), d.[Expired], 126), N'Z, when it expired.')\n                ELSE " ~ spent ~ "\n            END" %}
+{%- set ended = "CASE WHEN d.[Expired] IS NOT NULL THEN 'Cancelled' ELSE 'Failed' END" %}
+{%- endif %}
 {%- if t.staged %}
 {% include "part/stage.sql" %}
 
@@ -65,18 +69,28 @@
                         AND r.[Key] = {{ item.kept_key(t, "d") }}
                 WHERE r.[Attempts] > 0 AND d.[AttemptNum] + r.[Attempts] >= @_MaxAttempts
                 OPTION (LOOP JOIN, FORCE ORDER);
+{%- if expires %}
+
+            UPDATE d
+            SET [Expired] = q.{{ expires }}
+            FROM @_Due AS d
+            INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+                ON {{ item.found(t, "d") }}
+            WHERE q.{{ expires }} <= @_Now
+            OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
 
             /*
             An item that came back from a dead worker may have been its death: it goes alone, so the claim ends before the first
             such item, or with it where it is the first of all. The others are let go with the transaction.
             */
-            SET @_Alone = (SELECT MIN({{ place }}) FROM @_Due AS d WHERE d.[Alone] = 1 AND d.[AttemptNum] < @_MaxAttempts);
+            SET @_Alone = (SELECT MIN({{ place }}) FROM @_Due AS d WHERE d.[Alone] = 1 AND {{ goes }});
             IF @_Alone IS NOT NULL
             BEGIN
-                IF EXISTS (SELECT 1 FROM @_Due AS d WHERE {{ place }} < @_Alone AND d.[AttemptNum] < @_MaxAttempts)
+                IF EXISTS (SELECT 1 FROM @_Due AS d WHERE {{ place }} < @_Alone AND {{ goes }})
                     SET @_Alone = @_Alone - 1;
 
-                DELETE FROM @_Due WHERE {{ place | replace("d.", "") }} > @_Alone AND [AttemptNum] < @_MaxAttempts;
+                DELETE FROM @_Due WHERE {{ place | replace("d.", "") }} > @_Alone AND {{ goes | replace("d.", "") }};
             END;
 {%- if beside %}
 
@@ -87,20 +101,20 @@
             )
             SELECT
                 {{ item.list(t, "d") }},
-                'Pending', CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN 'Failed' ELSE 'Processing' END,
-                CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN x.[AttemptNum] ELSE x.[AttemptNum] + 1 END,
+                'Pending', CASE WHEN {{ ends_here | replace("d.[AttemptNum]", "x.[AttemptNum]") }} THEN {{ ended if expires else "'Failed'" }} ELSE 'Processing' END,
+                CASE WHEN {{ ends_here | replace("d.[AttemptNum]", "x.[AttemptNum]") }} THEN x.[AttemptNum] ELSE x.[AttemptNum] + 1 END,
                 {{ item.later(t, "x.[Token]") }},
                 s.[Step], s.[Response],
                 CASE
-                    WHEN x.[AttemptNum] >= @_MaxAttempts
+                    WHEN {{ ends_here | replace("d.[AttemptNum]", "x.[AttemptNum]") }}
                         THEN {{ spent }}
                     ELSE s.[Error]
                 END,
-                CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @_Now END,
-                CASE WHEN x.[AttemptNum] >= @_MaxAttempts THEN @_Now END,
+                CASE WHEN {{ goes | replace("d.[AttemptNum]", "x.[AttemptNum]") }} THEN @_Now END,
+                CASE WHEN {{ ends_here | replace("d.[AttemptNum]", "x.[AttemptNum]") }} THEN @_Now END,
                 {{ "CAST(NULL AS datetime2(7))" if role.due else "s.[DueAt]" }},
-                CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN @Worker END,
-                CASE WHEN x.[AttemptNum] < @_MaxAttempts THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
+                CASE WHEN {{ goes | replace("d.[AttemptNum]", "x.[AttemptNum]") }} THEN @Worker END,
+                CASE WHEN {{ goes | replace("d.[AttemptNum]", "x.[AttemptNum]") }} THEN DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
                 s.[UpdatedAt]{% if marks_claims %},
                 CASE WHEN d.[Alone] = 1 THEN -@Claim ELSE @Claim END{% endif %}
             FROM @_Due AS d
@@ -132,7 +146,7 @@
             INNER JOIN {{ table }} AS q WITH (ROWLOCK)
                 ON {{ item.found(t, "d") }}
             WHERE
-                d.[AttemptNum] < @_MaxAttempts
+                {{ goes }}
                 AND {{ item.waits(t) }}
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Written = @@ROWCOUNT;
@@ -140,7 +154,7 @@
             EXECUTE {{ object(queue ~ "_Spend") }} @Worker = @Worker, @Now = @_Now;
 {%- endif %}
 
-            IF EXISTS (SELECT 1 FROM @_Due AS d WHERE d.[AttemptNum] >= @_MaxAttempts)
+            IF EXISTS (SELECT 1 FROM @_Due AS d WHERE {{ ends_here }})
             BEGIN
                 /* An item with spent attempts (the limit was lowered, say) ends here instead of staying at the head. */
                 UPDATE q
@@ -149,13 +163,16 @@
     "to": "Failed", "token": "d.[Token]", "finished": "@_Now",
     "error": spent,
     "is": {"lease_until": "NULL"},
+} if not expires else {
+    "status": ended, "token": "d.[Token]", "finished": "@_Now", "error": spent,
+    "is": {"lease_until": "NULL", "error": write.message(t, spent)},
 } %}
 {{- write.assignments(t, ends) | indent(8) }}
                 FROM @_Due AS d
                 INNER JOIN {{ table }} AS q WITH (ROWLOCK)
                     ON {{ item.found(t, "d") }}
                 WHERE
-                    d.[AttemptNum] >= @_MaxAttempts
+                    {{ ends_here }}
                     AND {{ item.waits(t) }}
                 OPTION (LOOP JOIN, FORCE ORDER);
                 SET @_Written = @_Written + @@ROWCOUNT;

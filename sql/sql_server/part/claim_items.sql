@@ -2,6 +2,9 @@
 {%- set inner = queue ~ "_Claim" -%}
 {%- set procedure = "Next_" ~ queue -%}
 {%- set refusals = true -%}
+{#- Whether an item of @_Due goes to the worker, or ends here. -#}
+{%- set goes = "d.[AttemptNum] < @_MaxAttempts" ~ (" AND d.[Expired] IS NULL" if expires else "") -%}
+{%- set ends_here = "(d.[AttemptNum] >= @_MaxAttempts OR d.[Expired] IS NOT NULL)" if expires else "d.[AttemptNum] >= @_MaxAttempts" -%}
 {%- set key_out = t.key[0].type if own else "nvarchar(4000)" %}
 {% filter made("PROCEDURE", inner) %}
 /*
@@ -13,7 +16,7 @@ where the table lets it. In the caller's transaction a refusal is an error, and 
 there are such items.
 Locks: of the items in their order, passing over those that others hold{{ "; before all others the turn of the queue, which it waits for" if group or limits }}.
 Returns the items as Next_{{ queue }}_Set_trx does, after the commit where it is its own; or, to a caller that wants no rows, one
-item's key and token in @Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent.
+item's key and token in @Key and @Token, and 0 in @DueMs if it only ended items whose attempts are spent{{ ", or that have expired" if expires }}.
 Table access order: QueuePause, {{ "QueueTurn, " if group or limits }}{{ "QueueLimit, " if limits }}{{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}, QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}
@@ -173,7 +176,7 @@ BEGIN
             @Key = {{ item.as_text(t, "d") }},
             @Token = d.[Token]
         FROM @_Due AS d
-        WHERE d.[AttemptNum] < @_MaxAttempts;
+        WHERE {{ goes }};
 {%- endif %}
         SET @DueMs = (SELECT MIN(0) FROM @_Due WHERE @Key IS NULL);
         RETURN 0;

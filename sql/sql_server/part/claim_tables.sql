@@ -48,6 +48,9 @@
         [Alone] int NOT NULL DEFAULT 0, /* 1: came back from a dead worker */
         [Token] datetime2(7) NULL,
         [Refused] nvarchar(500) NULL, /* why the table refused it until its attempts were spent */
+{%- if expires %}
+        [Expired] datetime2(7) NULL, /* when it was too late to begin it */
+{%- endif %}
 {%- if kind_searches or sought %}
         [Place] int NULL, /* in the order of all, where they came kind by kind */
 {%- endif %}

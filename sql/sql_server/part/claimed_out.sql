@@ -18,7 +18,7 @@
         {{ item.list(t, "d") }},
         d.[Token], d.[AttemptNum] + 1, 'Processing'
     FROM @_Due AS d
-    WHERE d.[AttemptNum] < @_MaxAttempts;
+    WHERE {{ goes }};
 {%- endif %}
 
     /*

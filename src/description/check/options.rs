@@ -16,6 +16,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     shards(&root.key("shards"), spec)?;
     limits::check(&root.key("limit"), spec)?;
     trace(&root.key("trace"), spec)?;
+    expires(&root.key("expires"), spec)?;
     ranges(&root, spec)?;
     backoff(&root.key("backoff"), spec)?;
     let why = || {
@@ -130,6 +131,18 @@ fn trace(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     })?;
     let is_work = spec.dedup.iter().flat_map(|dedup| &dedup.columns).any(|column| column == name);
     place.need(!is_work, || "cannot be in \"dedup\": no two items are enqueued by the same span".to_owned())
+}
+
+fn expires(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
+    let Some(name) = &spec.expires else { return Ok(()) };
+    place.column(name, &spec.columns.iter().map(|column| &column.name).collect::<Vec<_>>())?;
+    let is_time = |column: &ColumnSpec| column.name == *name && column.kind == ColumnKind::Timestamp;
+    place.need(spec.columns.iter().any(is_time), || {
+        format!("the column {:?} has to be a timestamp: the time after which it is too late", name.as_str())
+    })?;
+    place.need(spec.claimed_by().is_none(), || "is for queues whose items readpast claims".to_owned())?;
+    let is_local = spec.table().is_some_and(|table| table.local_time);
+    place.need(!is_local, || "cannot be in a table whose times are local: this one is compared with UTC".to_owned())
 }
 
 fn backoff(place: &DescriptionPath, spec: &QueueSpec) -> Checked {

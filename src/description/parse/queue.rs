@@ -53,7 +53,7 @@ pub(super) static QUEUE: [Key<QueueSpec>; 6] = [
 ];
 
 /// Those of a queue with a table; hand-written procedures decide them.
-pub(super) static OPTIONS: [Key<QueueSpec>; 15] = [
+pub(super) static OPTIONS: [Key<QueueSpec>; 16] = [
     or(
         "any step is allowed",
         key(
@@ -80,6 +80,15 @@ pub(super) static OPTIONS: [Key<QueueSpec>; 15] = [
             ),
             "The order in which due items are handed out.",
         ),
+    ),
+    key(
+        "expires",
+        Own(
+            "name of a column",
+            |at, spec| at.identifier().map(|name| spec.expires = Some(name)),
+            |spec| spec.expires.as_ref().map(|name| json!(name.as_written())),
+        ),
+        "Which column has the time after which an item is not begun any more: see below.",
     ),
     key(
         "claim_by",
@@ -195,6 +204,7 @@ pub(super) fn start(queue: QueueName) -> QueueSpec {
         columns: vec![ColumnSpec::new(Identifier::known("Payload"), ColumnKind::Text(None))],
         subtypes: Vec::new(),
         trace: None,
+        expires: None,
         order: OrderSpec::default(),
         claim_by: ClaimBySpec::default(),
         shards: None,

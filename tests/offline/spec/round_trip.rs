@@ -90,6 +90,7 @@ fn columns(prefix: &'static str) -> impl Strategy<Value = Vec<ColumnSpec>> {
             })
             .collect();
         columns.push(ColumnSpec::new(name(&format!("{prefix}Trace")), ColumnKind::Text(Some(55))));
+        columns.push(ColumnSpec::new(name(&format!("{prefix}Until")), ColumnKind::Timestamp));
         columns.push(ColumnSpec::not_null(name(&format!("{prefix}Rank")), ColumnKind::Integer));
         columns
     })
@@ -241,6 +242,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
             let (by_priority, by_group, dedup, with_subtype, flag) = flags;
             let (backoff, lease, completion, roles) = options;
             let own = storage == Storage::Own;
+            let local = matches!(&storage, Storage::Table(table) if table.local_time);
             let moves = matches!(completion, Completion::History(_));
             let direction = [Direction::Fifo, Direction::Lifo, Direction::Unordered][direction];
             let by_group = by_group && direction == Direction::Fifo && lease.durable;
@@ -267,6 +269,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                 },
                 max_attempts,
                 trace: flag.then(|| name("CTrace")),
+                expires: (flag && !local).then(|| name("CUntil")),
                 attempt_history: flag != by_group,
                 backoff,
                 lease,

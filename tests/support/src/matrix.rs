@@ -55,8 +55,9 @@ fn present_table() -> Value {
 }
 
 /// The options that are of account to it.
-const OF_PRESENT: [&str; 14] = [
+const OF_PRESENT: [&str; 15] = [
     "plain",
+    "expires",
     "lifo",
     "unordered",
     "priority",
@@ -128,6 +129,13 @@ fn with_odd_keys() -> Vec<(String, QueueSpec)> {
 fn options() -> Vec<(&'static str, Value)> {
     vec![
         ("plain", json!({})),
+        // Before the other columns, which have it too.
+        (
+            "expires",
+            json!({"expires": "At", "columns": [{"name": "Customer", "type": "text(40)"},
+            {"name": "Rank", "type": "integer", "nullable": false}, {"name": "Reference", "type": "guid"},
+            {"name": "At", "type": "timestamp"}]}),
+        ),
         ("defaults", defaulted()),
         ("lifo", json!({"order": {"direction": "lifo"}})),
         ("unordered", json!({"order": {"direction": "unordered"}})),

@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 from uuid import UUID
 
 from ._library import CData, ffi
@@ -37,7 +37,7 @@ class NewItem(NamedTuple):
 
 
 #: Items that follow a settlement, by their queues.
-Followers = Mapping[str, Sequence[NewItem | Mapping[str, Any]]]
+Followers = Mapping[str, Sequence[Union[NewItem, Mapping[str, Any]]]]
 
 _NEW_ITEM = ffi.sizeof("readpast_new_item")
 
@@ -60,7 +60,7 @@ def new_items_for(items: Sequence[NewItem | Mapping[str, Any]], texts: Texts) ->
 
 def followers_json(then: Followers) -> str:
     """The array that the library takes of items that follow a settlement."""
-    members = []
+    members: list[str] = []
     for queue, items in then.items():
         for each in items:
             item = each if isinstance(each, NewItem) else NewItem(each)
