@@ -31,8 +31,10 @@ pub(crate) fn enqueue(
     receipts(&attempts.conclude(operation, result)?, items.len())
 }
 
-/// The same inside the open transaction; `make` makes the call. It has no identity unless the caller gave one: it is not retried.
+/// The same inside the open transaction; `make` makes the call. It has no identity unless the caller gave one: it is not retried by
+/// itself. A generated key that is in use ends the transaction as a deadlock does: made again, it has another.
 pub(crate) fn enqueue_within<'a>(
+    queue: &QueueName,
     calls: &Calls,
     items: impl ExactSizeIterator<Item = &'a CheckedItem>,
     identity: Option<&str>,
@@ -41,7 +43,8 @@ pub(crate) fn enqueue_within<'a>(
     let count = items.len();
     let json = items_to_json(items);
     let params = [Param::Text(&json), Param::OptionalText(identity)];
-    receipts(&make(&calls.enqueue_within, &params)?, count)
+    let rows = make(&calls.enqueue_within, &params).map_err(|error| key_taken(queue, error))?;
+    receipts(&rows, count)
 }
 
 fn receipts(rows: &Rows, count: usize) -> Result<Vec<Receipt>> {

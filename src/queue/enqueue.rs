@@ -19,6 +19,7 @@ pub(crate) fn enqueue(queue: &QueueInner, items: &[NewItem], operation: Option<&
         let enqueued = if is_attached {
             let identity = operation.is_some().then_some(part.operation.id.as_str());
             enqueue_within(
+                &queue.terms.spec.queue,
                 attached::calls(queue)?,
                 part.items.iter().map(|(_, item)| item),
                 identity,

@@ -132,7 +132,13 @@ impl Followers {
                 let identity = operation
                     .map(|operation| operation.of_another(queue.terms.dialect, &format!("then {part} {name}")))
                     .transpose()?;
-                receipts.extend(enqueue_within(calls, items.iter().copied(), identity.as_deref(), &mut make)?);
+                receipts.extend(enqueue_within(
+                    &target.spec.queue,
+                    calls,
+                    items.iter().copied(),
+                    identity.as_deref(),
+                    &mut make,
+                )?);
             }
             all.push(receipts);
         }

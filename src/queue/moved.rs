@@ -118,9 +118,10 @@ impl QueueInner {
             let mut attempts = Attempts::default();
             let mut within = |session: &mut Session| {
                 let put = part.operation.of_another(self.terms.dialect, "moved")?;
-                let receipts = enqueue_within(there, checked.iter(), Some(&put), |text, params| {
-                    session.call(text, params, ReadCells::Answers)
-                })?;
+                let receipts =
+                    enqueue_within(&target.terms.spec.queue, there, checked.iter(), Some(&put), |text, params| {
+                        session.call(text, params, ReadCells::Answers)
+                    })?;
                 let key = receipts.into_iter().next().filter(|receipt| !receipt.duplicate).map(|receipt| receipt.key);
                 let text = format!("moved to {}: {}", target.terms.queue(), key.as_deref().unwrap_or_default());
                 let control = Settlement::control(found.key(), token, Action::Cancel);

@@ -2,7 +2,7 @@
 
 use super::{claim_new, completions, watch_completions, while_locked};
 use readpast::error::{Error, ErrorKind};
-use readpast::item::{Action, Answer};
+use readpast::item::{Action, Answer, Settlement};
 use readpast::{description::QueueSpec, install::install};
 use std::time::{Duration, Instant};
 use support::limit::{in_time, open_at_last};
@@ -10,14 +10,21 @@ use support::scratch::{Scratch, all, look};
 
 /// Makes the next `times` changes of items fail with this SQLSTATE, as the server's own errors do: all is rolled back.
 fn fail_next(scratch: &Scratch, times: usize, sqlstate: &str) {
+    fail_next_of("UPDATE", scratch, times, sqlstate, "no luck");
+}
+
+/// The same of a kind of statement, with this message.
+fn fail_next_of(statement: &str, scratch: &Scratch, times: usize, sqlstate: &str, message: &str) {
     // A sequence counts on when all else is rolled back.
     scratch.run("CREATE SEQUENCE public.fault");
     scratch.run(&format!(
         "CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN \
-         IF nextval('public.fault') <= {times} THEN RAISE EXCEPTION 'no luck' USING ERRCODE = '{sqlstate}'; END IF; \
+         IF nextval('public.fault') <= {times} THEN RAISE EXCEPTION '{message}' USING ERRCODE = '{sqlstate}'; END IF; \
          RETURN new; END $$"
     ));
-    scratch.run("CREATE TRIGGER faults BEFORE UPDATE ON readpast.job FOR EACH ROW EXECUTE FUNCTION public.fail()");
+    scratch.run(&format!(
+        "CREATE TRIGGER faults BEFORE {statement} ON readpast.job FOR EACH ROW EXECUTE FUNCTION public.fail()"
+    ));
 }
 
 #[test]
@@ -31,6 +38,28 @@ fn errors_that_pass_are_outlived_and_the_settle_done_once() {
         let outcomes = queue.settle(&all(&batch, Action::Complete), None).unwrap();
         assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok), "{sqlstate}");
         assert_eq!(completions(&scratch), "3", "{sqlstate}");
+    }
+}
+
+/// The settle is undone with the enqueue, and both are made again. A generated key can be in use after a clock was set back.
+#[test]
+fn items_that_follow_are_put_in_once_after_errors_that_pass() {
+    for (sqlstate, message) in [
+        ("40P01", "no luck"),
+        ("53300", "no luck"),
+        ("23505", "duplicate key value violates unique constraint \"job_pk\""),
+    ] {
+        let scratch = Scratch::new();
+        watch_completions(&scratch);
+        let queue = scratch.open(&[]);
+        let batch = claim_new(&queue, 3);
+        fail_next_of("INSERT", &scratch, 2, sqlstate, message);
+        let followed = all(&batch, Action::Complete);
+        let followed: Vec<_> = followed.into_iter().map(|one| Settlement { then: Some("[{}, {}]"), ..one }).collect();
+        let outcomes = queue.settle(&followed, None).unwrap();
+        assert!(outcomes.iter().all(|outcome| outcome.answer == Answer::Ok), "{sqlstate}");
+        assert_eq!(completions(&scratch), "3", "{sqlstate}");
+        assert_eq!(scratch.look("SELECT COUNT(*) FROM readpast.job WHERE status = 'Pending'"), "6", "{sqlstate}");
     }
 }
 
