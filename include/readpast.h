@@ -678,7 +678,8 @@ typedef struct {
     uint64_t id;
 } readpast_batch;
 
-/// A claimed item. Initialise it with `READPAST_ITEM_INIT`.
+/// A claimed item. The texts from `type` on are those of columns of its life cycle, whatever the server or the table calls these.
+/// Initialise it with `READPAST_ITEM_INIT`.
 typedef struct {
     /// The size of this struct.
     size_t struct_size;
@@ -690,8 +691,23 @@ typedef struct {
     int32_t attempt;
     /// How many columns it has.
     int32_t column_count;
+    /// The state it was in when it was read: a `READPAST_STATE_`.
+    int32_t state;
+    /// 0.
+    int32_t reserved;
+    /// Its type; NULL where a described table has none.
+    const char *type;
+    /// The step that was recorded last; NULL where none was.
+    const char *step;
+    /// The time, in UTC, before which it is not claimed; NULL where there is none. The times are texts like those of
+    /// `READPAST_TYPE_TIMESTAMP`.
+    const char *due;
+    /// The time, in UTC, at which it was enqueued; NULL where a described table has no such column.
+    const char *enqueued;
+    /// The end, in UTC, that its lease had when it was read, which renewals move on; NULL where nobody held it.
+    const char *lease_until;
 } readpast_item;
-#define READPAST_ITEM_INIT {sizeof(readpast_item), NULL, NULL, 0, 0}
+#define READPAST_ITEM_INIT {sizeof(readpast_item), NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL}
 
 /// A column of the items. Initialise it with `READPAST_COLUMN_INIT`.
 typedef struct {
@@ -832,7 +848,8 @@ readpast_status readpast_batch_value(readpast_batch batch,
                                      readpast_error *err);
 
 /// The value of the item at `index`, counted from 0, in the column called `name`; if there is none, in the only column whose
-/// name differs only in the case of letters.
+/// name differs only in the case of letters. A column of the life cycle is found by its name on the other server and in other
+/// tables too: `ScheduledFor`, `scheduled_for` and `ItemDueAt` are one.
 ///
 /// *Ownership*: text and bytes are the batch's, until that is freed.
 ///
@@ -850,7 +867,8 @@ readpast_status readpast_batch_value_by_name(readpast_batch batch,
 /// settlement made from such an item.
 ///
 /// `items_json` is an array of up to 1000 objects like `{"columns": {"Recipient": "a@example.org"}}`. Each may also have
-/// `key`, `token`, `attempt` (by default 1) and `state` (by default `"Processing"`). With `spec`, a queue's description as
+/// `key`, `token`, `attempt` (by default 1), `state` (by default `"Processing"`), and `type`, `step`, `due`, `enqueued` and
+/// `lease_until`, which become columns like `ScheduledFor`. With `spec`, a queue's description as
 /// for `readpast_install`, the items have its columns and types; with NULL, the columns follow from the values. Text in a
 /// JSON column is taken as it is.
 ///

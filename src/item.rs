@@ -7,6 +7,7 @@ mod columns;
 mod filter;
 mod json;
 mod lease;
+mod life;
 mod limit;
 mod made;
 mod new_item;
@@ -29,7 +30,8 @@ mod why;
 mod written;
 
 pub(crate) use self::base64::{from_base64, put_base64};
-pub(crate) use self::made::made as made_batch;
+pub(crate) use self::life::Life;
+pub(crate) use self::made::{Shape, made as made_batch};
 
 pub use self::json::without_half_pairs;
 pub use self::{
@@ -67,7 +69,6 @@ pub(crate) use self::watched::FigureRow;
 pub(crate) use self::written::{ITEM_MEMBERS, put_follower, read_followers, read_new_item};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::ident::find_name;
 use std::{sync::Arc, time::Duration};
 
 /// The position of the answer columns in every row that the procedures return; the item's own columns follow.
@@ -192,6 +193,12 @@ impl Batch {
         self.get(0).is_some_and(|item| item.answer_text(answer_column::ANSWER) == CLAIMED_ALONE)
     }
 
+    /// The place among [`Self::columns`] of the one that [`Item::value_of`] finds by this name.
+    #[must_use]
+    pub fn place_of(&self, name: &str) -> Option<usize> {
+        self.rows.place_of(name)
+    }
+
     /// The item's columns, named and typed as in the worker view.
     #[must_use]
     pub fn columns(&self) -> &[Column] {
@@ -228,6 +235,49 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// The kind of work. `None` where a described table has no type.
+    #[must_use]
+    pub fn kind(&self) -> Option<&'a str> {
+        self.life(Life::Kind)
+    }
+
+    /// The step that was recorded last. `None` where none was.
+    #[must_use]
+    pub fn step(&self) -> Option<&'a str> {
+        self.life(Life::Step)
+    }
+
+    /// The time, in UTC, before which it is not claimed. `None` where the table has none for it.
+    #[must_use]
+    pub fn due(&self) -> Option<&'a str> {
+        self.life(Life::Due)
+    }
+
+    /// The time, in UTC, at which it was enqueued. `None` where a described table has no such column.
+    #[must_use]
+    pub fn enqueued(&self) -> Option<&'a str> {
+        self.life(Life::Enqueued)
+    }
+
+    /// The end, in UTC, that the lease had when the item was read; later renewals move it on. `None` where nobody held it.
+    #[must_use]
+    pub fn lease_until(&self) -> Option<&'a str> {
+        self.life(Life::LeaseUntil)
+    }
+
+    /// The text of a column of its life cycle, whatever it is called; `None` where it is NULL or empty.
+    pub(crate) fn life(&self, life: Life) -> Option<&'a str> {
+        match self.value(self.rows.life(life)?)? {
+            Value::Text(text) if !text.is_empty() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The same, with a NUL after it.
+    pub(crate) fn life_with_nul(&self, life: Life) -> Option<&'a str> {
+        self.text_with_nul(self.rows.life(life)?).filter(|text| text.len() > 1)
+    }
+
     /// The state it was in when it was read; Processing when it was claimed.
     #[must_use]
     pub fn state(&self) -> Option<ItemState> {
@@ -253,11 +303,11 @@ impl<'a> Item<'a> {
     }
 
     /// The value of the column called `name`; where no name is exactly the same, that of the only one that differs just in the
-    /// case of letters. `None` when there is no such column.
+    /// case of letters. A column of the life cycle is found by its name on the other server and in other tables too:
+    /// `ScheduledFor`, `scheduled_for` and `ItemDueAt` are one. `None` when there is no such column.
     #[must_use]
     pub fn value_of(&self, name: &str) -> Option<Value<'a>> {
-        let columns = self.columns();
-        self.value(find_name(name, columns.iter().map(|column| column.name.as_str())).found()?)
+        self.value(self.rows.place_of(name)?)
     }
 
     /// The W3C `traceparent` of the trace in which the item was enqueued: the parent of a handler's span. `None` where the

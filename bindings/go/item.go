@@ -3,6 +3,7 @@ package readpast
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // Item is a claimed item. Any number of goroutines may read it, but not while one records a step. Its columns are read
@@ -19,10 +20,48 @@ type Item struct {
 	index int
 }
 
-// Value is what is in a column, whose name may be in any case. If there is no such column, or the batch was closed,
+// Value is what is in a column, whose name may be in any case. A column of the life cycle has its name on the other server and in
+// other tables too: ScheduledFor, scheduled_for and ItemDueAt are one. If there is no such column, or the batch was closed,
 // each method of the value reports that.
 func (i *Item) Value(column string) Value {
 	return i.batch.lent.value(i.index, column)
+}
+
+// Type is its type. It is empty where a described table has none and, like all of the life cycle, when the batch was closed.
+func (i *Item) Type() string {
+	return i.batch.lent.life(i.index).Type
+}
+
+// Step is the one that was recorded last, when the item was read; empty where none was.
+func (i *Item) Step() string {
+	return i.batch.lent.life(i.index).Step
+}
+
+// State is the one it was in when it was read.
+func (i *Item) State() State {
+	return State(i.batch.lent.life(i.index).State)
+}
+
+// Due is the time, in UTC, before which it is not claimed. The zero time is none, or one of PostgreSQL's that Time has no place
+// for: Value has its text.
+func (i *Item) Due() time.Time {
+	return moment(i.batch.lent.life(i.index).Due)
+}
+
+// Enqueued is the time, in UTC, at which it was enqueued; the zero time where a described table has no such column.
+func (i *Item) Enqueued() time.Time {
+	return moment(i.batch.lent.life(i.index).Enqueued)
+}
+
+// LeaseUntil is the end, in UTC, that its lease had when it was read, which renewals move on; the zero time where nobody
+// held it.
+func (i *Item) LeaseUntil() time.Time {
+	return moment(i.batch.lent.life(i.index).LeaseUntil)
+}
+
+func moment(text string) time.Time {
+	read, _ := time.Parse(timestamp, text)
+	return read
 }
 
 // Traceparent is the W3C header in which the item was enqueued: what the span around its handler has as its parent. Empty where

@@ -67,6 +67,9 @@ func (l *lent) value(index int, column string) Value {
 		}
 		return Value{column: l.all[i].Name, value: l.values[i].At(index)}
 	}
+	if value, found := l.handle.ValueOf(index, column); found {
+		return Value{column: column, value: value}
+	}
 	return Value{column: column, err: &Error{
 		Status: StatusNotFound, Message: `the items have no column "` + column + `"`,
 	}}
@@ -101,6 +104,16 @@ func (l *lent) json(index int) []byte {
 		return nil
 	}
 	return l.handle.JSON(index)
+}
+
+// life is empty when it was freed.
+func (l *lent) life(index int) capi.Life {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.handle == 0 {
+		return capi.Life{}
+	}
+	return l.handle.Life(index)
 }
 
 // trace is empty when it was freed.

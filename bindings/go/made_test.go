@@ -62,6 +62,28 @@ func TestADocumentIsAValue(t *testing.T) {
 	equal(t, batch.Item(1).Value("Body").Any(), any("no JSON"))
 }
 
+func TestAnItemHasItsLifeCycleByPropertyAndByAnyName(t *testing.T) {
+	batch := must(readpast.BatchFromJSON(`[{"type": "Mail", "step": "sent", "due": "2026-11-21T08:30:00Z", "enqueued": "2026-11-20",
+		"lease_until": "2026-11-22", "state": "Error"}, {}]`, ""))(t)
+	item, bare := batch.Item(0), batch.Item(1)
+	equal(t, item.Type()+" "+item.Step(), "Mail sent")
+	equal(t, item.State(), readpast.StateError)
+	due := time.Date(2026, 11, 21, 8, 30, 0, 0, time.UTC)
+	equal(t, item.Due(), due)
+	equal(t, item.Enqueued(), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
+	equal(t, item.LeaseUntil(), time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC))
+	for _, name := range []string{"ScheduledFor", "scheduled_for", "ItemDueAt", "ITEM_DUE_AT"} {
+		equal(t, must(item.Value(name).Text())(t), "2026-11-21T08:30:00.0000000")
+	}
+	equal(t, item.Value("due").Err() != nil, true)
+	equal(t, bare.Type()+bare.Step(), "")
+	equal(t, bare.Due().IsZero(), true)
+	equal(t, bare.State(), readpast.StateProcessing)
+	batch.Close()
+	equal(t, item.Type(), "")
+	equal(t, item.LeaseUntil().IsZero(), true)
+}
+
 func TestAnItemThatCannotBeMadeIsNamed(t *testing.T) {
 	_, err := readpast.BatchFromJSON(`[{"attempt": -1}]`, "")
 	if !errors.Is(err, readpast.StatusInvalidItem) || !strings.Contains(err.Error(), "item 0") {

@@ -82,10 +82,13 @@ func (v Value) Time() (time.Time, error) {
 	}
 	layout := time.DateOnly
 	if v.Type() == TypeTimestamp {
-		layout = "2006-01-02T15:04:05" // and whatever fraction there is
+		layout = timestamp
 	}
 	return time.Parse(layout, v.value.Text)
 }
+
+// timestamp is the layout of a time, with any fraction of a second behind it.
+const timestamp = "2006-01-02T15:04:05"
 
 // Any is the value as its type says: bool, int64, float64, []byte, time.Time or string, which decimals and GUIDs are
 // too; json.RawMessage for JSON, or string where what is stored is none, or a time that Time has no place for; nil for NULL, and when there is an Err.

@@ -96,6 +96,7 @@ impl CallTerms {
         if let Some(trace) = &self.spec.trace {
             rows.say_trace(trace.as_str());
         }
+        rows.say_life(|life, name| self.spec.shows(life, name));
         Batch::new(rows, first)
     }
 

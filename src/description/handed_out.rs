@@ -1,8 +1,8 @@
 //! The columns that a worker sees, by the description.
 
-use super::{ColumnKind, ColumnSpec, QueueSpec};
+use super::{ColumnKind, ColumnSpec, QueueSpec, Storage};
 use crate::error::Result;
-use crate::item::{Batch, Column, ColumnType, made_batch};
+use crate::item::{Batch, Column, ColumnType, Life, Shape, made_batch};
 
 impl QueueSpec {
     /// The names of the columns in which a worker finds JSON. A subtype's column is called `<subtype>_<column>`.
@@ -17,7 +17,27 @@ impl QueueSpec {
     /// # Errors
     /// [`ErrorKind::InvalidItem`](crate::ErrorKind::InvalidItem) names the item that cannot be made, and the column.
     pub fn batch_from_json(&self, items: &str) -> Result<Batch> {
-        made_batch(items, self.handed_out(), self.trace.as_ref().map(|name| name.as_str()))
+        let shape = Shape {
+            known: self.handed_out(),
+            trace: self.trace.as_ref().map(|name| name.as_str()),
+            own: !matches!(self.storage, Storage::Table(_)),
+            shows: &|life, name| self.shows(life, name),
+        };
+        made_batch(items, shape)
+    }
+
+    /// Whether the column of an item that the server calls `name` is that of its life cycle.
+    pub(crate) fn shows(&self, life: Life, name: &str) -> bool {
+        match &self.storage {
+            Storage::Own => life.is_called(name, true),
+            // Its view has times as they are stored, and all others are in UTC.
+            Storage::Procedures(procedures) => life.is_called(name, true) && !(procedures.local_time && life.is_time()),
+            Storage::Table(table) => {
+                let lacks = (life == Life::Kind && table.lifecycle.kind.is_none())
+                    || (life == Life::Enqueued && table.lifecycle.enqueued.is_none());
+                life.is_called(name, false) && !lacks
+            }
+        }
     }
 
     /// The queue's own columns and those of its subtypes, as a worker sees them.
@@ -67,6 +87,26 @@ mod tests {
     #[test]
     fn json_columns_come_from_the_description() {
         assert_eq!(spec().json_columns(), ["Body", "Mail_Head"]);
+    }
+
+    #[test]
+    fn a_made_item_has_the_life_cycle_of_its_table() {
+        let spec = QueueSpec::from_text(
+            r#"{"queue": "Q", "columns": [{"name": "EnqueuedAt", "type": "text"}],
+                "table": {"name": "T", "key": [{"name": "No", "type": "integer", "source": "producer"}],
+                "lifecycle": {"type": "Sort", "enqueued": "Born"}, "states": {"Pending": {"S": 0}, "Processing": {"S": 1},
+                "Completed": {"S": 2}}}}"#,
+        )
+        .unwrap();
+        let items =
+            r#"[{"type": "Mail", "due": "2026-11-21", "enqueued": "2026-11-20", "columns": {"EnqueuedAt": "x"}}]"#;
+        let batch = spec.batch_from_json(items).unwrap();
+        let item = batch.get(0).unwrap();
+        assert_eq!((item.kind(), item.due()), (Some("Mail"), Some("2026-11-21T00:00:00.0000000")));
+        assert_eq!(item.value_of("ItemType"), Some(Value::Text("Mail")));
+        assert_eq!(item.value_of("type"), Some(Value::Text("Mail")));
+        assert_eq!(item.enqueued(), Some("2026-11-20T00:00:00.0000000"), "not the user's column");
+        assert_eq!(item.value_of("EnqueuedAt"), Some(Value::Text("x")));
     }
 
     #[test]

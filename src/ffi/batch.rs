@@ -4,10 +4,11 @@ use super::answer::answer;
 use super::boundary::{contained, read};
 use super::error::readpast_error;
 use super::handle::Handle;
+use super::outcome::state;
 use super::sized::{OutStructs, Versioned};
 use super::status::readpast_status;
 use super::text;
-use crate::item::{Batch, Item};
+use crate::item::{Batch, Item, Life};
 use std::ffi::{CString, c_char};
 use std::ops::Deref;
 use std::ptr;
@@ -88,7 +89,8 @@ impl Handle for readpast_batch {
     }
 }
 
-/// A claimed item. Initialise it with `READPAST_ITEM_INIT`.
+/// A claimed item. The texts from `type` on are those of columns of its life cycle, whatever the server or the table calls these.
+/// Initialise it with `READPAST_ITEM_INIT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct readpast_item {
@@ -102,6 +104,21 @@ pub struct readpast_item {
     pub attempt: i32,
     /// How many columns it has.
     pub column_count: i32,
+    /// The state it was in when it was read: a `READPAST_STATE_`.
+    pub state: i32,
+    /// 0.
+    pub reserved: i32,
+    /// Its type; NULL where a described table has none.
+    pub r#type: *const c_char,
+    /// The step that was recorded last; NULL where none was.
+    pub step: *const c_char,
+    /// The time, in UTC, before which it is not claimed; NULL where there is none. The times are texts like those of
+    /// `READPAST_TYPE_TIMESTAMP`.
+    pub due: *const c_char,
+    /// The time, in UTC, at which it was enqueued; NULL where a described table has no such column.
+    pub enqueued: *const c_char,
+    /// The end, in UTC, that its lease had when it was read, which renewals move on; NULL where nobody held it.
+    pub lease_until: *const c_char,
 }
 
 // SAFETY: numbers and pointers only, the size first.
@@ -163,12 +180,20 @@ pub extern "C" fn readpast_batch_free(batch: readpast_batch) {
 }
 
 fn c_item(item: Item<'_>) -> readpast_item {
+    let life = |life| item.life_with_nul(life).map_or(ptr::null(), |text| text.as_ptr().cast());
     readpast_item {
         struct_size: 0,
         key: item.key_with_nul().as_ptr().cast(),
         token: item.token_with_nul().as_ptr().cast(),
         attempt: item.attempt(),
         column_count: count(item.column_count()),
+        state: state(item.state()),
+        reserved: 0,
+        r#type: life(Life::Kind),
+        step: life(Life::Step),
+        due: life(Life::Due),
+        enqueued: life(Life::Enqueued),
+        lease_until: life(Life::LeaseUntil),
     }
 }
 

@@ -16,7 +16,8 @@ use std::ffi::c_char;
 /// settlement made from such an item.
 ///
 /// `items_json` is an array of up to 1000 objects like `{"columns": {"Recipient": "a@example.org"}}`. Each may also have
-/// `key`, `token`, `attempt` (by default 1) and `state` (by default `"Processing"`). With `spec`, a queue's description as
+/// `key`, `token`, `attempt` (by default 1), `state` (by default `"Processing"`), and `type`, `step`, `due`, `enqueued` and
+/// `lease_until`, which become columns like `ScheduledFor`. With `spec`, a queue's description as
 /// for `readpast_install`, the items have its columns and types; with NULL, the columns follow from the values. Text in a
 /// JSON column is taken as it is.
 ///

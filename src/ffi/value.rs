@@ -8,7 +8,6 @@ use super::error::readpast_error;
 use super::handle::Handle;
 use super::sized::{OutStructs, Versioned};
 use super::status::readpast_status;
-use crate::ident::find_name;
 use crate::item::{Item, Value};
 use std::ffi::c_char;
 use std::ptr;
@@ -70,7 +69,8 @@ pub unsafe extern "C" fn readpast_batch_value(
 }
 
 /// The value of the item at `index`, counted from 0, in the column called `name`; if there is none, in the only column whose
-/// name differs only in the case of letters.
+/// name differs only in the case of letters. A column of the life cycle is found by its name on the other server and in other
+/// tables too: `ScheduledFor`, `scheduled_for` and `ItemDueAt` are one.
 ///
 /// *Ownership*: text and bytes are the batch's, until that is freed.
 ///
@@ -92,8 +92,7 @@ pub unsafe extern "C" fn readpast_batch_value_by_name(
             let place = OutStructs::one("value", value)?;
             let name = args::text("name", name)?;
             let batch = batch.get()?;
-            let column = find_name(name, batch.columns().iter().map(|column| column.name.as_str())).found();
-            Ok(place.fill_or_not_found(column.and_then(|column| c_value(&batch, index, column))))
+            Ok(place.fill_or_not_found(batch.place_of(name).and_then(|column| c_value(&batch, index, column))))
         })
     }
 }

@@ -1,17 +1,41 @@
 //! Items without a queue, to test a handler without a database.
 
 use super::base64::from_base64;
-use super::{Batch, Cell, Column, ColumnType, ItemState, Rows, answer_column, normalize_utc};
+use super::{Batch, Cell, Column, ColumnType, ItemState, Life, Rows, answer_column, normalize_utc};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{did_you_mean, find_name};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
 /// The names of the answer columns, which stand before the item's own.
 const ANSWER: [&str; answer_column::COUNT] = ["Answer", "Ordinal", "DueMs", "Key", "Token", "AttemptNum", "Status"];
 
 /// The members of an item.
-const MEMBERS: [&str; 5] = ["key", "token", "attempt", "state", "columns"];
+const MEMBERS: [&str; 10] =
+    ["key", "token", "attempt", "state", "type", "step", "due", "enqueued", "lease_until", "columns"];
+
+/// The members that are columns of the life cycle.
+const LIVED: [(&str, Life); 5] = [
+    ("type", Life::Kind),
+    ("step", Life::Step),
+    ("due", Life::Due),
+    ("enqueued", Life::Enqueued),
+    ("lease_until", Life::LeaseUntil),
+];
+
+/// The shape of a queue's items.
+pub(crate) struct Shape<'a> {
+    /// The columns that each has, besides those that an item is given.
+    pub(crate) known: Vec<Column>,
+    /// The column with the trace context.
+    pub(crate) trace: Option<&'a str>,
+    /// Whether the columns of the life cycle have their names of an own table.
+    pub(crate) own: bool,
+    /// Whether a column of this name is that of the life cycle.
+    pub(crate) shows: Shows<'a>,
+}
+
+type Shows<'a> = &'a dyn Fn(Life, &str) -> bool;
 
 /// The most items of one claim, and so of one batch.
 const MOST: usize = 1000;
@@ -20,20 +44,23 @@ type Object = BTreeMap<String, Box<RawValue>>;
 
 impl Batch {
     /// Items for the test of a handler, without a queue or a server: an array like `[{"columns": {"Recipient":
-    /// "a@example.org"}}]`. An item may also have `key`, `token`, `attempt` (1 when left out) and `state` (Processing). The
-    /// columns' types follow from their values; [`QueueSpec::batch_from_json`] knows them.
+    /// "a@example.org"}}]`. An item may also have `key`, `token`, `attempt` (1 when left out), `state` (Processing), and
+    /// `type`, `step`, `due`, `enqueued` and `lease_until`, which become columns like `ScheduledFor`. The columns' types follow from
+    /// their values; [`QueueSpec::batch_from_json`] knows them.
     ///
     /// [`QueueSpec::batch_from_json`]: crate::QueueSpec::batch_from_json
     ///
     /// # Errors
     /// [`ErrorKind::InvalidItem`] names the item that cannot be made.
     pub fn from_json(items: &str) -> Result<Self> {
-        made(items, Vec::new(), None)
+        let shows = |life: Life, name: &str| life.is_called(name, true) || life.is_called(name, false);
+        made(items, Shape { known: Vec::new(), trace: None, own: true, shows: &shows })
     }
 }
 
-/// The items of the array `items`, which have the columns `known` besides their own; `trace` is the one with the trace context.
-pub(crate) fn made(items: &str, known: Vec<Column>, trace: Option<&str>) -> Result<Batch> {
+/// The items of the array `items`, in this shape.
+pub(crate) fn made(items: &str, shape: Shape<'_>) -> Result<Batch> {
+    let Shape { known, trace, own, shows } = shape;
     let items: Vec<Object> = serde_json::from_str(items).map_err(|error| {
         let why = format!("the items are not a JSON array of objects like [{{\"columns\": {{}}}}]: {error}");
         Error::new(ErrorKind::InvalidItem, why)
@@ -42,13 +69,14 @@ pub(crate) fn made(items: &str, known: Vec<Column>, trace: Option<&str>) -> Resu
         let why = format!("there are {} items; {MOST} are the most of a batch", items.len());
         return Err(Error::new(ErrorKind::InvalidItem, why));
     }
-    let heads = each(&items, Head::read)?;
-    let columns = columns(known, &heads)?;
+    let heads = each(&items, |i, item| Head::read(i, item, own, shows))?;
+    let columns = columns(known, &heads, &|name| LIVED.iter().any(|(_, life)| life.is_time() && shows(*life, name)))?;
     let mut rows = Rows::new(columns.clone().into());
     each(&heads, |_, head| head.put(&columns, &mut rows))?;
     if let Some(trace) = trace {
         rows.say_trace(trace);
     }
+    rows.say_life(shows);
     Ok(if rows.is_empty() { Batch::default() } else { Batch::new(rows, 0) })
 }
 
@@ -69,7 +97,7 @@ struct Head {
 }
 
 impl Head {
-    fn read(i: usize, item: &Object) -> Result<Self, String> {
+    fn read(i: usize, item: &Object, own: bool, shows: Shows<'_>) -> Result<Self, String> {
         if let Some(name) = item.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
             let near = did_you_mean(name, MEMBERS);
             return Err(format!("there is no member {name:?}{near}; there are {}", MEMBERS.join(", ")));
@@ -86,15 +114,26 @@ impl Head {
         let state = item.get("state").map_or(Ok(ItemState::Processing), |value| {
             text_of(value.get()).and_then(|word| word.parse().ok()).ok_or(value)
         });
-        let columns = item.get("columns").map_or(Ok(Object::new()), |value| {
+        let mut columns = item.get("columns").map_or(Ok(Object::new()), |value| {
             serde_json::from_str(value.get()).map_err(|error| format!("\"columns\" must be an object: {error}"))
-        });
+        })?;
+        for (member, life) in LIVED {
+            let Some(value) = item.get(member) else { continue };
+            let text = text_of(value.get()).filter(|text| !text.contains('\0'));
+            let text = if life.is_time() { text.and_then(|text| normalize_utc(&text)) } else { text };
+            let what = if life.is_time() { "a UTC time like 2026-11-21T08:30:00Z" } else { "text" };
+            let text = text.ok_or_else(|| format!("{member:?} must be {what}: {}", value.get()))?;
+            if columns.keys().any(|name| shows(life, name)) {
+                return Err(format!("{member:?} is given twice, as a member and among the columns"));
+            }
+            columns.insert(life.name(own).to_owned(), to_raw_value(&text).unwrap_or_default());
+        }
         Ok(Self {
             key: text("key")?,
             token: text("token")?,
             attempt: attempt.map_err(|value| format!("\"attempt\" must be a whole number from 0 on: {value}"))?,
             state: state.map_err(|value| format!("\"state\" must be a state like \"Processing\": {value}"))?,
-            columns: columns?,
+            columns,
         })
     }
 
@@ -124,8 +163,15 @@ impl Head {
     }
 }
 
-/// The columns of all items: the answer's, the known ones, and the items' other members, with types by their values.
-fn columns(known: Vec<Column>, heads: &[Head]) -> Result<Vec<Column>> {
+/// The columns of all items: the answer's, the known ones, and the items' other members, with types by their values; `is_time` holds
+/// for the times of the life cycle, which JSON has as text.
+fn columns(known: Vec<Column>, heads: &[Head], is_time: &dyn Fn(&str) -> bool) -> Result<Vec<Column>> {
+    let kind_in = |name: &str, json: &str| match kind_of(json) {
+        Some(ColumnType::Text) if is_time(name) && text_of(json).is_some_and(|text| normalize_utc(&text).is_some()) => {
+            Some(ColumnType::Timestamp)
+        }
+        kind => kind,
+    };
     let answer = ANSWER.map(|name| Column { name: name.to_owned(), kind: ColumnType::Text });
     let mut columns: Vec<Column> = answer.into_iter().chain(known).collect();
     let described = columns.len();
@@ -133,13 +179,13 @@ fn columns(known: Vec<Column>, heads: &[Head]) -> Result<Vec<Column>> {
         for (name, value) in &head.columns {
             let names = columns.iter().skip(ANSWER.len()).map(|column| column.name.as_str());
             let place = find_name(name, names).found().map(|place| place + ANSWER.len());
-            let kind = kind_of(value.get());
+            let kind = kind_in(name, value.get());
             match (place, kind) {
                 (None, kind) => columns.push(Column { name: name.clone(), kind: kind.unwrap_or(ColumnType::Text) }),
                 (Some(place), _) if place < described => {}
                 (Some(_), None) => {}
                 (Some(place), Some(kind)) => {
-                    let so_far = heads.iter().filter_map(|head| kind_of(head.value(&columns[place].name)?));
+                    let so_far = heads.iter().filter_map(|head| kind_in(name, head.value(&columns[place].name)?));
                     let all = so_far.into_iter().try_fold(kind, common);
                     columns[place].kind = all.ok_or_else(|| {
                         format!("column {name:?} has values of different types; a description would decide")
@@ -169,6 +215,7 @@ fn common(one: ColumnType, other: ColumnType) -> Option<ColumnType> {
     match (one, other) {
         (one, other) if one == other => Some(one),
         (one, other) if number(one) && number(other) => Some(ColumnType::Float),
+        (ColumnType::Text, ColumnType::Timestamp) | (ColumnType::Timestamp, ColumnType::Text) => Some(ColumnType::Text),
         _ => None,
     }
 }
@@ -234,6 +281,42 @@ mod tests {
     }
 
     #[test]
+    fn an_item_has_a_life_cycle_by_any_name() {
+        let batch = Batch::from_json(
+            r#"[{"type": "Mail", "step": "sent", "due": "2026-11-21T09:30:00+01:00", "enqueued": "2026-11-20",
+                 "lease_until": "2026-11-22"},
+                {"columns": {"item_type": "Letter", "LEASEUNTIL": "2026-11-23", "EnqueuedAt": null}}]"#,
+        )
+        .unwrap();
+        let (first, second) = (batch.get(0).unwrap(), batch.get(1).unwrap());
+        assert_eq!((first.kind(), first.step()), (Some("Mail"), Some("sent")));
+        assert_eq!(first.due(), Some("2026-11-21T08:30:00.0000000"));
+        assert_eq!(first.enqueued(), Some("2026-11-20T00:00:00.0000000"));
+        assert_eq!(first.lease_until(), Some("2026-11-22T00:00:00.0000000"));
+        assert_eq!(first.value_of("scheduled_for"), first.value_of("ItemDueAt"));
+        assert_eq!(first.value_of("item_due_at"), Some(Value::Text("2026-11-21T08:30:00.0000000")));
+        assert_eq!(first.value_of("due"), None, "it is no column");
+        assert_eq!(second.step(), None);
+        assert_eq!((second.due(), second.enqueued()), (None, None));
+        assert_eq!(second.lease_until(), Some("2026-11-23T00:00:00.0000000"));
+        let types: Vec<_> = batch.columns().iter().filter(|column| column.kind == ColumnType::Timestamp).collect();
+        assert_eq!(types.len(), 3);
+    }
+
+    #[test]
+    fn a_column_of_the_items_own_is_not_hidden() {
+        let batch =
+            Batch::from_json(r#"[{"columns": {"scheduled_for": 5, "ItemDueAt": 6, "StartedAt": "soon"}}]"#).unwrap();
+        let item = batch.get(0).unwrap();
+        assert_eq!(
+            (item.value_of("Scheduled_For"), item.value_of("ITEMDUEAT")),
+            (Some(Value::Integer(5)), Some(Value::Integer(6)))
+        );
+        assert_eq!(item.value_of("started_at"), Some(Value::Text("soon")));
+        assert_eq!(item.due(), None, "it is no time");
+    }
+
+    #[test]
     fn types_follow_from_all_values_of_a_column() {
         let batch = Batch::from_json(
             r#"[{"columns": {"F": 1, "B": null, "J": [1]}}, {"columns": {"F": 1.5, "B": true, "J": {}}}]"#,
@@ -256,6 +339,10 @@ mod tests {
             (r#"[{"attempt": -1}]"#, "\"attempt\" must be"),
             (r#"[{"attempt": "1"}]"#, "\"attempt\" must be"),
             (r#"[{"state": "Done"}]"#, "\"state\" must be"),
+            (r#"[{"type": 1}]"#, "\"type\" must be text: 1"),
+            (r#"[{"step": "a\u0000"}]"#, "\"step\" must be text"),
+            (r#"[{"due": "soon"}]"#, "\"due\" must be a UTC time like"),
+            (r#"[{"due": "2026-11-21", "columns": {"item_due_at": null}}]"#, "\"due\" is given twice"),
             (r#"[{"columns": []}]"#, "\"columns\" must be"),
             (r#"[{"columns": {"A": 1}}, {"columns": {"A": "1"}}]"#, "column \"A\" has values of different types"),
             (r#"[{"columns": {"A": "a\u0000"}}]"#, "column \"A\""),

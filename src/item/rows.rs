@@ -2,8 +2,8 @@
 //! out.
 
 use super::base64::put_base64;
-use super::{answer_column, json};
-use crate::ident::find_name;
+use super::{Life, answer_column, json};
+use crate::ident::{FoundName, find_name};
 use std::sync::Arc;
 
 /// The type of a column, as far as a worker needs to distinguish values.
@@ -125,6 +125,8 @@ pub struct Rows {
     bytes: Vec<u8>,
     undeliverable: Vec<Undeliverable>,
     trace: Option<usize>,
+    /// The places of the life cycle's columns, in the order of [`Life::ALL`].
+    life: [Option<usize>; Life::ALL.len()],
 }
 
 impl Rows {
@@ -166,8 +168,32 @@ impl Rows {
 
     /// Marks the column with the trace context, behind the answer columns.
     pub(crate) fn say_trace(&mut self, name: &str) {
-        let own = self.columns.iter().skip(answer_column::COUNT);
-        self.trace = find_name(name, own.map(|column| column.name.as_str())).found();
+        self.trace = find_name(name, self.names()).found();
+    }
+
+    /// Marks the columns of the life cycle: each is the first for whose name `is_it` holds.
+    pub(crate) fn say_life(&mut self, is_it: impl Fn(Life, &str) -> bool) {
+        self.life = Life::ALL.map(|life| self.names().position(|name| is_it(life, name)));
+    }
+
+    /// The place of a column of the life cycle, behind the answer columns.
+    pub(crate) fn life(&self, life: Life) -> Option<usize> {
+        self.life[life as usize]
+    }
+
+    /// The place of the column that a caller calls `name`, behind the answer columns. One of the life cycle has several names, which
+    /// hide no other column.
+    pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
+        match find_name(name, self.names()) {
+            FoundName::One(place) => Some(place),
+            FoundName::Many => None,
+            FoundName::None => self.life(Life::of_name(name)?),
+        }
+    }
+
+    /// The names of the columns behind the answer columns.
+    fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.columns.iter().skip(answer_column::COUNT).map(|column| column.name.as_str())
     }
 
     pub(crate) fn trace(&self) -> Option<usize> {
@@ -182,7 +208,8 @@ impl Rows {
 
     /// A copy of some of the rows, which keeps nothing of the others in memory.
     pub(crate) fn copy(&self, from: usize, to: usize) -> Self {
-        let mut copy = Self { columns: Arc::clone(&self.columns), trace: self.trace, ..Self::default() };
+        let mut copy =
+            Self { columns: Arc::clone(&self.columns), trace: self.trace, life: self.life, ..Self::default() };
         for row in from..to {
             for column in 0..self.columns.len() {
                 match self.value(row, column) {

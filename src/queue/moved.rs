@@ -5,7 +5,7 @@ use super::inner::QueueInner;
 use crate::calls::{Ask, Attempts, YieldsTo, enqueue_within, in_parts, settle_within, settlements_to_json};
 use crate::description::{QueueSpec, Storage, check_items};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Action, Answer, Columns, Filter, Item, ItemRef, ItemState, NewItem, Outcome, Settlement, Value};
+use crate::item::{Action, Answer, Columns, Filter, Item, ItemRef, ItemState, NewItem, Outcome, Settlement};
 use crate::metrics::CallKind;
 use crate::session::{ReadCells, Session};
 use serde_json::{Map, json};
@@ -60,32 +60,16 @@ pub(crate) fn as_new(from: &QueueSpec, to: &QueueSpec, item: &Item<'_>) -> Resul
     if !missing.is_empty() {
         return Err(refuse(format!("it has no value for {}", missing.join(", "))));
     }
-    let step = text_of(from, item, "step", &["Step", "ItemStep"]);
-    let due = text_of(from, item, "due", &["ScheduledFor", "scheduled_for"]);
+    let text = |text: Option<&str>| text.map(str::to_owned);
     let new = NewItem {
-        kind: text_of(from, item, "type", &["Type", "ItemType", "item_type"]),
-        step: step.filter(|step| to.steps.is_empty() || to.steps.contains(step)),
-        due: due.filter(|_| item.state() != Some(ItemState::Failed)),
+        kind: text(item.kind()),
+        step: text(item.step()).filter(|step| to.steps.is_empty() || to.steps.contains(step)),
+        due: text(item.due()).filter(|_| item.state() != Some(ItemState::Failed)),
         columns,
         ..NewItem::default()
     };
     to.check_item(&new).map_err(|error| refuse(error.message().to_owned()))?;
     Ok(new)
-}
-
-/// The text of the column with a role: in a described table under its name, in one of readpast's own under one of these.
-fn text_of(spec: &QueueSpec, item: &Item<'_>, role: &str, own: &[&str]) -> Option<String> {
-    let value = match &spec.storage {
-        Storage::Table(table) => {
-            let (_, name) = table.lifecycle.columns().into_iter().find(|(of, _)| *of == role)?;
-            item.value_of(name.as_str())
-        }
-        _ => own.iter().find_map(|name| item.value_of(name)),
-    };
-    match value? {
-        Value::Text(text) if !text.is_empty() => Some(text.to_owned()),
-        _ => None,
-    }
 }
 
 impl QueueInner {

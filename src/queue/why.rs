@@ -3,28 +3,10 @@
 use super::inner::QueueInner;
 use super::{find, trend};
 use crate::calls::{clock, head_of_group};
-use crate::description::Storage;
 use crate::error::{ErrorKind, Result};
-use crate::item::{Filter, Item, ItemState, Limit, Standing, Value, Why, far_utc_ms, utc_ms};
+use crate::item::{Filter, Item, ItemState, Life, Limit, Standing, Value, Why, far_utc_ms, utc_ms};
 use crate::metrics::CallKind;
 use serde_json::json;
-
-/// The columns of the worker view that describe an item's state: when it is due, its holder, the lease's end, the last
-/// change, and its type; in an own table and a described one, on SQL Server and on PostgreSQL.
-const OWN: [[&str; 2]; 5] = [
-    ["ScheduledFor", "scheduled_for"],
-    ["LeaseOwner", "lease_owner"],
-    ["LeaseUntil", "lease_until"],
-    ["UpdatedAt", "updated_at"],
-    ["Type", "type"],
-];
-const ADOPTED: [[&str; 2]; 5] = [
-    ["ItemDueAt", "item_due_at"],
-    ["ItemOwner", "item_owner"],
-    ["ItemLeaseUntil", "item_lease_until"],
-    ["ItemToken", "item_token"],
-    ["ItemType", "item_type"],
-];
 
 /// The keys that are shown of items in work.
 const SHOWN: u32 = 3;
@@ -37,16 +19,14 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
     let Some(item) = found.get(0) else { return Ok(None) };
     let Some(state) = item.state() else { return Ok(None) };
     let now_ms = clock(queue, CallKind::Why)?;
-    let names = if matches!(queue.terms.spec.storage, Storage::Own) { OWN } else { ADOPTED };
-    let [due, owner, until, changed, kind] = names.map(|names| text_of(&item, names));
     let from_now = |time: Option<&str>| Some(time.and_then(far_utc_ms)? - now_ms?);
     let mut standing = Standing {
         state,
         attempt: item.attempt(),
-        due_ms: from_now(due),
-        owner,
-        lease_ms: from_now(until),
-        changed_ms: from_now(changed).map(|ms| -ms),
+        due_ms: from_now(item.due()),
+        owner: item.life(Life::Owner),
+        lease_ms: from_now(item.lease_until()),
+        changed_ms: from_now(item.life(Life::Token)).map(|ms| -ms),
         blocked_by: None,
         refused: None,
         pause: None,
@@ -59,7 +39,7 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
         return Ok(Some(standing.why()));
     }
     let pauses = if standing.is_due() { queue.pauses()? } else { Vec::new() };
-    standing.pause = pauses.iter().find(|pause| pause.holds(kind));
+    standing.pause = pauses.iter().find(|pause| pause.holds(item.kind()));
     if standing.pause.is_some() {
         return Ok(Some(standing.why()));
     }
@@ -110,11 +90,4 @@ fn in_work(queue: &QueueInner, limit: &Limit, item: &Item<'_>) -> Result<Vec<Str
 fn is_same(one: &str, other: &str) -> bool {
     let digits = |key: &str| key.trim_end_matches('Z').trim_end_matches('0').replace(' ', "T");
     one == other || (utc_ms(one).is_some() && digits(one) == digits(other))
-}
-
-fn text_of<'a>(item: &Item<'a>, names: [&str; 2]) -> Option<&'a str> {
-    match names.into_iter().find_map(|name| item.value_of(name))? {
-        Value::Text(text) => Some(text),
-        _ => None,
-    }
 }

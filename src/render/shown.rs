@@ -5,34 +5,19 @@ use super::shape::{key_column_type, key_type};
 use crate::description::{ColumnKind, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
+use crate::item::Life;
 use minijinja::{Value, context};
 
-/// An item's columns besides its key and its type, by their names in the templates, with the column that shows each: of
-/// readpast's own table, and of a described one, whose own columns may have any name.
-const LIFE: [(&str, &str, &str); 11] = [
-    ("status", "Status", "ItemStatus"),
-    ("step", "Step", "ItemStep"),
-    ("attempt", "AttemptNum", "ItemAttempt"),
-    ("response", "Response", "ItemResponse"),
-    ("error", "Error", "ItemError"),
-    ("started_at", "StartedAt", "ItemStartedAt"),
-    ("duration", "Duration", "ItemDuration"),
-    ("due_at", "ScheduledFor", "ItemDueAt"),
-    ("token", "UpdatedAt", "ItemToken"),
-    ("owner", "LeaseOwner", "ItemOwner"),
-    ("lease_until", "LeaseUntil", "ItemLeaseUntil"),
-];
-
-/// All of them in their order, each with `name`, `type`, and its source: `what` names its role in an item's life, or `quoted` the
+/// An item's columns in their order, each with `name`, `type`, and its source: `what` names its role in an item's life, or `quoted` the
 /// table's column, of a subtype with its `alias`. `cast` marks a column whose type may differ from `type`, `secret` one for
 /// workers only.
 pub(super) fn columns(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> Vec<Value> {
     let own = spec.is_own();
     let style = dialect.quote_style();
     let names = TableNames::of(dialect, spec);
-    let life = |what: &str, kind: ColumnKind, ours: &str, theirs: &str| {
-        let name = TableNames::ours(dialect, if own { ours } else { theirs });
-        listed(name, dialect.column_type(kind), Some(what), None, None, [false, false])
+    let shown = |life: Life| {
+        let name = TableNames::ours(dialect, life.name(own));
+        listed(name, dialect.column_type(kind_of(life)), Some(life.word()), None, None, [false, false])
     };
     let stored = |name: &Identifier, kind: String, [cast, secret]: [bool; 2]| {
         let shown = if own { names.quoted(name) } else { name.quoted(style) };
@@ -44,8 +29,9 @@ pub(super) fn columns(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     });
     let keys = table.key.iter().filter(|key| !spec.columns.iter().any(|column| column.name == key.name));
     let keys = keys.map(|key| stored(&key.name, key_column_type(dialect, key), [false; 2]));
-    let kind = table.lifecycle.kind.iter().map(|_| life("type", ColumnKind::Text(None), "Type", "ItemType"));
-    let lived = kind.chain(LIFE.iter().map(|(what, ours, theirs)| life(what, kind_of(what), ours, theirs)));
+    let kind = table.lifecycle.kind.iter().map(|_| shown(Life::Kind));
+    let enqueued = table.lifecycle.enqueued.iter().filter(|_| !own).map(|_| shown(Life::Enqueued));
+    let lived = kind.chain(enqueued).chain(Life::always().map(shown));
     let of_subtypes = spec.subtypes.iter().enumerate().flat_map(|(place, subtype)| {
         subtype.columns.iter().map(move |column| {
             let name = format!("{}_{}", subtype.name.as_str(), column.name.as_str());
@@ -79,11 +65,11 @@ fn listed(
     context! { name, type => kind, what, quoted, alias, cast, secret }
 }
 
-fn kind_of(what: &str) -> ColumnKind {
-    match what {
-        "attempt" => ColumnKind::Integer,
-        "duration" => ColumnKind::BigInteger,
-        "started_at" | "due_at" | "token" | "lease_until" => ColumnKind::Timestamp,
+fn kind_of(life: Life) -> ColumnKind {
+    match life {
+        Life::Attempt => ColumnKind::Integer,
+        Life::Duration => ColumnKind::BigInteger,
+        life if life.is_time() => ColumnKind::Timestamp,
         _ => ColumnKind::Text(None),
     }
 }

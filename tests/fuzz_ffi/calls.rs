@@ -267,6 +267,13 @@ impl World {
                 token: ptr::null(),
                 attempt: 0,
                 column_count: 0,
+                state: 0,
+                reserved: 0,
+                r#type: ptr::null(),
+                step: ptr::null(),
+                due: ptr::null(),
+                enqueued: ptr::null(),
+                lease_until: ptr::null(),
             };
             // SAFETY: the place can be written.
             let status = unsafe { readpast_batch_item(batch, i, &mut item, ptr::null_mut()) };

@@ -127,6 +127,12 @@ static cJSON *item_of(readpast_batch batch, int32_t index) {
     cJSON_AddStringToObject(told, "key", item.key);
     cJSON_AddStringToObject(told, "token", item.token);
     cJSON_AddNumberToObject(told, "attempt", item.attempt);
+    cJSON_AddStringToObject(told, "state", state_name(item.state));
+    add_text(told, "type", item.type);
+    add_text(told, "step", item.step);
+    add_text(told, "due", item.due);
+    add_text(told, "enqueued", item.enqueued);
+    add_text(told, "lease_until", item.lease_until);
     cJSON *columns = cJSON_AddObjectToObject(told, "columns");
     for (int32_t i = 0; i < item.column_count; i++) {
         readpast_column column = READPAST_COLUMN_INIT;

@@ -39,6 +39,28 @@ TEST_CASE("a handler is tested without a server") {
     CHECK(thrown_by([] { (void)batch::from_json(nullptr); }) == status::invalid_argument);
 }
 
+TEST_CASE("an item has its life cycle by property and by any name") {
+    const auto items = batch::from_json(
+        R"([{"type": "Mail", "step": "sent", "due": "2026-11-21T08:30:00Z", "enqueued": "2026-11-20",
+            "lease_until": "2026-11-22", "state": "Error"}, {}])");
+    const auto &item = items[0];
+    CHECK(item.type() == "Mail");
+    CHECK(item.step() == "sent");
+    CHECK(item.state() == readpast::state::error);
+    CHECK(item.due() == "2026-11-21T08:30:00.0000000");
+    CHECK(item.enqueued() == "2026-11-20T00:00:00.0000000");
+    CHECK(item.lease_until() == "2026-11-22T00:00:00.0000000");
+    CHECK(item.text("scheduled_for") == item.due());
+    CHECK(item.text("ItemDueAt") == item.due());
+    CHECK(!item.find("due"));
+    const auto &bare = items[1];
+    CHECK(!bare.type());
+    CHECK(!bare.step());
+    CHECK(!bare.due());
+    CHECK(!bare.enqueued());
+    CHECK(!bare.lease_until());
+}
+
 TEST_CASE("so is one that takes a job") {
     const auto items = batch::from_json(R"([{"key": "7"}])");
     const auto handle = [](readpast::job &job) {

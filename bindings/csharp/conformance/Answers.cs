@@ -68,6 +68,12 @@ namespace Conformance
                 { "key", item.Key },
                 { "token", item.Token },
                 { "attempt", item.Attempt },
+                { "state", Upper(item.State) },
+                { "type", item.Type },
+                { "step", item.Step },
+                { "due", Text(item.Due) },
+                { "enqueued", Text(item.Enqueued) },
+                { "lease_until", Text(item.LeaseUntil) },
                 { "columns", columns.ToDictionary(column => column.Name, column => (object)Value(item, column)) },
                 { "json", Program.Parse(item.ToJson()) },
                 { "traceparent", item.TraceParent },
@@ -80,6 +86,13 @@ namespace Conformance
             return new Answer { { "type", Upper(column.Type) }, { "value", Plain(item, column) } };
         }
 
+        /// <summary>By another name of a column of the life cycle, whose type no column has.</summary>
+        internal static Answer Unnamed(Item item, string name)
+        {
+            object value = item[name];
+            return new Answer { { "value", value is DateTime ? item.GetString(name) : value } };
+        }
+
         internal static object[] Outcomes(IEnumerable<Outcome> outcomes)
         {
             return outcomes.Select(outcome => (object)new Answer
@@ -89,6 +102,11 @@ namespace Conformance
                 { "attempt", outcome.Attempt },
                 { "token", outcome.Token },
             }).ToArray();
+        }
+
+        private static string Text(DateTime? time)
+        {
+            return time?.ToString("o", CultureInfo.InvariantCulture);
         }
 
         private static object Plain(Item item, Column column)

@@ -251,7 +251,10 @@ namespace Conformance
             {
                 return Answers.Of(Status.NotFound);
             }
-            return Answers.Value(batch[index], column).With("status", ReadpastLibrary.NameOf(Status.Ok));
+            Answer value = column != null
+                ? Answers.Value(batch[index], column)
+                : Answers.Unnamed(batch[index], name);
+            return value.With("status", ReadpastLibrary.NameOf(Status.Ok));
         }
     }
 }

@@ -39,6 +39,28 @@ namespace Readpast.Tests
         }
 
         [Fact]
+        public void AnItemHasItsLifeCycleByPropertyAndByAnyName()
+        {
+            const string Items = "[{\"type\": \"Mail\", \"step\": \"sent\", \"due\": \"2026-11-21T08:30:00Z\", " +
+                "\"enqueued\": \"2026-11-20\", \"lease_until\": \"2026-11-22\", \"state\": \"Error\"}, {}]";
+            var due = new DateTime(2026, 11, 21, 8, 30, 0, DateTimeKind.Utc);
+            using (Batch batch = Batch.FromJson(Items))
+            {
+                Item item = batch[0], bare = batch[1];
+                Assert.Equal(("Mail", "sent", ItemState.Error), (item.Type, item.Step, item.State));
+                Assert.Equal(due, item.Due);
+                Assert.Equal(DateTimeKind.Utc, item.Due.Value.Kind);
+                Assert.Equal(new DateTime(2026, 11, 20), item.Enqueued);
+                Assert.Equal(new DateTime(2026, 11, 22), item.LeaseUntil);
+                Assert.Equal(due, item["scheduled_for"]);
+                Assert.Equal(due, item.GetDateTime("ITEM_DUE_AT"));
+                Assert.Throws<KeyNotFoundException>(() => item["due"]);
+                Assert.Null(bare.Type ?? bare.Step);
+                Assert.Null(bare.Due ?? bare.Enqueued ?? bare.LeaseUntil);
+            }
+        }
+
+        [Fact]
         public void NamesMatchInAnyCase()
         {
             using (Batch batch = Batch.FromJson("[{\"columns\": {\"Ref\": 1, \"Other\": 2}}]"))

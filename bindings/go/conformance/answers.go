@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	readpast "github.com/readpast/readpast/bindings/go"
@@ -66,11 +67,20 @@ func itemsOf(batch *readpast.Batch) []answer {
 		}
 		items = append(items, answer{
 			"key": item.Key, "token": item.Token, "attempt": item.Attempt, "columns": columns, "json": item,
+			"state": upper(item.State().String()), "type": orNull(item.Type()), "step": orNull(item.Step()),
+			"due": timeOrNull(item.Due()), "enqueued": timeOrNull(item.Enqueued()), "lease_until": timeOrNull(item.LeaseUntil()),
 			"traceparent": orNull(item.Traceparent()), "tracestate": orNull(item.Tracestate()),
 		})
 		return true
 	})
 	return items
+}
+
+func timeOrNull(moment time.Time) any {
+	if moment.IsZero() {
+		return nil
+	}
+	return moment
 }
 
 func valueOf(value readpast.Value) answer {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 import readpast
@@ -40,6 +41,12 @@ def items(batch: readpast.Batch) -> list[Answer]:
             "key": item.key,
             "token": item.token,
             "attempt": item.attempt,
+            "state": item.state.name,
+            "type": item.type,
+            "step": item.step,
+            "due": _text(item.due),
+            "enqueued": _text(item.enqueued),
+            "lease_until": _text(item.lease_until),
             "columns": {column.name: value(item, column) for column in batch.columns},
             "json": json.loads(item.json()),
             "traceparent": item.traceparent,
@@ -63,6 +70,10 @@ def outcomes(outcomes: Iterable[Outcome]) -> list[Answer]:
         }
         for outcome in outcomes
     ]
+
+
+def _text(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()
 
 
 def _plain(item: Item, column: Column) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from typing import Any, Callable
 
 import arguments
@@ -179,7 +180,11 @@ def _value(request: Request) -> Answer:
         item[name]
     except (IndexError, KeyError):
         return answered(Status.NOT_FOUND)
-    column = next(column for column in batch.columns if column.name.lower() == name.lower())
+    column = next((column for column in batch.columns if column.name.lower() == name.lower()), None)
+    if column is None:
+        # Another name of a column of the life cycle, whose type the mapping does not say.
+        held = item[name]
+        return _done(value=item.text(name) if isinstance(held, datetime) else held)
     return _done(**value(item, column))
 
 

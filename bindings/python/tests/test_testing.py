@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from readpast import Action, Item, NewItem, Settlement, Status, errors, testing
+from readpast import Action, Item, NewItem, Settlement, State, Status, errors, testing
 from readpast._texts import Texts
 from readpast.new_item import new_items_for
 
@@ -45,6 +45,22 @@ def test_a_description_gives_columns_and_types(tmp_path: Path) -> None:
     file = tmp_path / "letters.toml"
     file.write_text('queue = "Letters"\ncolumns = [{ name = "Sum", type = "decimal(9, 2)" }]\n', encoding="utf-8")
     assert testing.item({"sum": "1.5"}, file=file)["Sum"] == Decimal("1.5")
+
+
+def test_an_item_has_its_life_cycle_by_property_and_by_any_name() -> None:
+    due, until = datetime(2026, 11, 21, 8, 30, tzinfo=timezone.utc), datetime(2026, 11, 22, tzinfo=timezone.utc)
+    item = testing.item({"At": due}, type="Mail", step="sent", due=due, enqueued="2026-11-20", lease_until=until)
+    assert (item.type, item.step, item.state, item.attempt) == ("Mail", "sent", State.PROCESSING, 1)
+    assert (item.due, item.lease_until) == (due, until)
+    assert item.enqueued == datetime(2026, 11, 20, tzinfo=timezone.utc)
+    assert item["ScheduledFor"] == item["scheduled_for"] == item["item_due_at"] == due
+    assert "scheduled_for" in item
+    assert "due" not in item
+    bare = testing.item({"ScheduledFor": 1})
+    assert (bare.type, bare.step, bare.due, bare.enqueued, bare.lease_until) == (None, None, None, None, None)
+    assert bare["scheduled_for"] == 1
+    by_column = testing.item({"item_type": "Mail", "EnqueuedAt": due})
+    assert (by_column.type, by_column.enqueued) == ("Mail", due)
 
 
 def test_a_batch_of_items() -> None:

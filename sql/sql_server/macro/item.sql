@@ -270,6 +270,9 @@ database's has not would become question marks.
     {%- if t.role.kind and t.role.kind not in t.payload %}
     q.{{ t.role.kind }} AS [ItemType],
     {%- endif %}
+    {%- if t.role.enqueued %}
+    {{ utc(t, "q." ~ t.role.enqueued, offset) }} AS [ItemEnqueuedAt],
+    {%- endif %}
     {{ status(t) }} AS [ItemStatus],
     {{ step(t) }} AS [ItemStep],
     {{ attempts(t) }} AS [ItemAttempt],

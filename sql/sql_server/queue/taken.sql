@@ -24,8 +24,7 @@ BEGIN
     DECLARE @_Attempt int;
     DECLARE @_Before int; /* the attempt that this claim follows */
     DECLARE @_Again bit = 0; /* the answer to this very claim was lost */
-    DECLARE @_Alone bit = 0;
-    DECLARE @_Began datetime2(7);
+    DECLARE @_Alone bit = 0, @_Began datetime2(7);
 {%- if attempt_history %}
     DECLARE @_Owner nvarchar(128), @_OwnerBegan datetime2(7), @_Step nvarchar(60);
 {%- endif %}

@@ -33,7 +33,7 @@ const RESERVED: [&str; 21] = [
 ];
 
 /// The same for a described table: the names of its life cycle in the worker view, and the parameters of Add.
-const RESERVED_BESIDE_A_TABLE: [&str; 21] = [
+const RESERVED_BESIDE_A_TABLE: [&str; 22] = [
     "itemstatus",
     "itemstep",
     "itemattempt",
@@ -45,6 +45,7 @@ const RESERVED_BESIDE_A_TABLE: [&str; 21] = [
     "itemtoken",
     "itemowner",
     "itemleaseuntil",
+    "itemenqueuedat",
     "type",
     "step",
     "scheduledfor",

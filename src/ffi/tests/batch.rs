@@ -3,14 +3,25 @@
 use super::*;
 use std::ptr;
 
-fn item(batch: readpast_batch, index: i32) -> Result<readpast_item, readpast_status> {
-    let mut item = readpast_item {
+pub(super) fn empty_item() -> readpast_item {
+    readpast_item {
         struct_size: size_of::<readpast_item>(),
         key: ptr::null(),
         token: ptr::null(),
         attempt: 0,
         column_count: 0,
-    };
+        state: 0,
+        reserved: 0,
+        r#type: ptr::null(),
+        step: ptr::null(),
+        due: ptr::null(),
+        enqueued: ptr::null(),
+        lease_until: ptr::null(),
+    }
+}
+
+pub(super) fn item(batch: readpast_batch, index: i32) -> Result<readpast_item, readpast_status> {
+    let mut item = empty_item();
     // SAFETY: the place can be written.
     match unsafe { readpast_batch_item(batch, index, &mut item, ptr::null_mut()) } {
         READPAST_OK => Ok(item),

@@ -1,18 +1,13 @@
 //! Tests of wrong handles, in any order of calls.
 
+use super::batch::empty_item;
 use super::*;
 use proptest::prelude::*;
 use std::ptr;
 
 /// Reads a missing batch: it must not crash.
 fn read_all(batch: readpast_batch) -> bool {
-    let mut item = readpast_item {
-        struct_size: size_of::<readpast_item>(),
-        key: ptr::null(),
-        token: ptr::null(),
-        attempt: 0,
-        column_count: 0,
-    };
+    let mut item = empty_item();
     // SAFETY: the place can be written.
     let status = unsafe { readpast_batch_item(batch, 0, &mut item, ptr::null_mut()) };
     let nothing = readpast_batch_count(batch) == 0

@@ -1,6 +1,6 @@
 //! Tests of items and receipts that are made without a server.
 
-use super::batch::empty_value;
+use super::batch::{empty_value, item};
 use super::*;
 use crate::ffi::receipts::Receipts;
 use crate::item::Receipt;
@@ -28,6 +28,25 @@ fn made_items_are_lent_as_claimed_ones() {
     assert_eq!((value.r#type, text_of(value.text).as_deref()), (READPAST_TYPE_JSON, Some("{\"n\": 1.10}")));
     readpast_batch_free(batch);
     assert_eq!(made(c"[]", None), (readpast_batch::null(), READPAST_EMPTY, None));
+}
+
+#[test]
+fn an_item_says_its_life_cycle() {
+    let items = c"[{\"type\": \"Mail\", \"step\": \"sent\", \"due\": \"2026-11-21\", \"enqueued\": \"2026-11-20\",
+        \"lease_until\": \"2026-11-22\", \"state\": \"Error\"}, {\"columns\": {\"Step\": \"\"}}]";
+    let (batch, ..) = made(items, None);
+    let (first, second) = (item(batch, 0).unwrap(), item(batch, 1).unwrap());
+    let texts = |item: readpast_item| [item.r#type, item.step, item.due, item.enqueued, item.lease_until].map(text_of);
+    let [kind, step, due, enqueued, until] = texts(first).map(Option::unwrap);
+    assert_eq!((kind.as_str(), step.as_str(), first.state), ("Mail", "sent", READPAST_STATE_ERROR));
+    assert_eq!([due, enqueued, until], ["21", "20", "22"].map(|day| format!("2026-11-{day}T00:00:00.0000000")));
+    assert_eq!((texts(second), second.state), ([const { None }; 5], READPAST_STATE_PROCESSING));
+    let mut value = empty_value();
+    // SAFETY: the place can be written, and the name is text.
+    let found =
+        unsafe { readpast_batch_value_by_name(batch, 0, c"scheduled_for".as_ptr(), &mut value, ptr::null_mut()) };
+    assert_eq!((found, value.r#type), (READPAST_OK, READPAST_TYPE_TIMESTAMP));
+    readpast_batch_free(batch);
 }
 
 #[test]

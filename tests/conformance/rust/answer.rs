@@ -81,10 +81,14 @@ fn answer_name(answer: Answer) -> String {
     format!("READPAST_{}", in_capitals(&format!("{answer:?}")))
 }
 
+fn state_name(state: Option<ItemState>) -> String {
+    state.map_or("NONE".to_owned(), |state| in_capitals(state.as_str()))
+}
+
 /// The outcomes, under the status of the first that is not OK.
 pub fn outcomes(outcomes: &[Outcome], mut fields: Map<String, Value>) -> Result {
     let listed = outcomes.iter().map(|outcome| {
-        let state = outcome.state.map_or("NONE".to_owned(), |state: ItemState| in_capitals(state.as_str()));
+        let state = state_name(outcome.state);
         json!({"answer": answer_name(outcome.answer), "state": state, "attempt": outcome.attempt, "token": outcome.token})
     });
     fields.insert("outcomes".to_owned(), listed.collect());
@@ -139,6 +143,8 @@ fn item(item: &Item<'_>) -> Value {
         .collect();
     let json: Value = serde_json::from_str(&item.to_json()).expect("it is JSON");
     json!({"key": item.key(), "token": item.token(), "attempt": item.attempt(), "columns": columns, "json": json,
+        "state": state_name(item.state()), "type": item.kind(), "step": item.step(), "due": item.due(),
+        "enqueued": item.enqueued(), "lease_until": item.lease_until(),
         "traceparent": item.traceparent(), "tracestate": item.tracestate()})
 }
 

@@ -140,6 +140,6 @@ fn value(adapter: &Adapter, request: &Value) -> Result {
     let not_found = || Failure::Outcome("READPAST_NOT_FOUND", Value::Null);
     let item = batch.get(index).ok_or_else(not_found)?;
     let value = item.value_of(name).ok_or_else(not_found)?;
-    let column = item.columns().iter().find(|column| column.name.eq_ignore_ascii_case(name)).ok_or_else(not_found)?;
-    Ok(answer::value(column.kind, value))
+    let place = batch.place_of(name).ok_or_else(not_found)?;
+    Ok(answer::value(batch.columns()[place].kind, value))
 }

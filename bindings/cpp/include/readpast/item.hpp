@@ -30,9 +30,31 @@ public:
     [[nodiscard]] std::string_view token() const noexcept { return token_; }
 
     /// Which attempt this is, counted from 1. A settle must carry it.
-    [[nodiscard]] std::int32_t attempt() const noexcept { return attempt_; }
+    [[nodiscard]] std::int32_t attempt() const noexcept { return raw_.attempt; }
 
-    /// The value of a column, whatever the case of its name; none when there is no such column.
+    /// The state it was in when it was read.
+    [[nodiscard]] readpast::state state() const noexcept { return static_cast<readpast::state>(raw_.state); }
+
+    // Its life cycle, whatever the server or the table calls the columns. Times are text in UTC, like those of a value. None where
+    // there is none. A NUL comes after each.
+
+    /// Its type; none where a described table has none.
+    [[nodiscard]] std::optional<std::string_view> type() const noexcept { return detail::optional_view(raw_.type); }
+    /// The step that was recorded last.
+    [[nodiscard]] std::optional<std::string_view> step() const noexcept { return detail::optional_view(raw_.step); }
+    /// The time before which it is not claimed.
+    [[nodiscard]] std::optional<std::string_view> due() const noexcept { return detail::optional_view(raw_.due); }
+    /// The time at which it was enqueued; none where a described table has no such column.
+    [[nodiscard]] std::optional<std::string_view> enqueued() const noexcept {
+        return detail::optional_view(raw_.enqueued);
+    }
+    /// The end that its lease had when it was read, which renewals move on.
+    [[nodiscard]] std::optional<std::string_view> lease_until() const noexcept {
+        return detail::optional_view(raw_.lease_until);
+    }
+
+    /// The value of a column, whatever the case of its name; none when there is no such column. A column of the life cycle has its
+    /// name on the other server and in other tables too: "ScheduledFor", "scheduled_for" and "ItemDueAt" are one.
     [[nodiscard]] std::optional<value> find(const readpast::text &column) const {
         readpast_value raw = READPAST_VALUE_INIT;
         const auto answer = detail::call(readpast_batch_value_by_name, batch_, index_, column.c_str(), &raw);
@@ -120,18 +142,18 @@ public:
 
     /// Any way there is.
     [[nodiscard]] settlement settle(readpast::action action) const {
-        return {key_, action, std::string(token_), attempt_};
+        return {key_, action, std::string(token_), raw_.attempt};
     }
 
 private:
     friend class batch;
 
     item(readpast_batch batch, std::int32_t index, const readpast_item &raw) noexcept
-        : batch_(batch), index_(index), attempt_(raw.attempt), key_(raw.key), token_(raw.token) {}
+        : batch_(batch), index_(index), raw_(raw), key_(raw.key), token_(raw.token) {}
 
     readpast_batch batch_;
     std::int32_t index_;
-    std::int32_t attempt_;
+    readpast_item raw_;
     std::string_view key_, token_;
 };
 

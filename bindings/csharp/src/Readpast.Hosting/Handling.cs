@@ -13,9 +13,6 @@ internal delegate Task<Settlement?> ScopedHandler(
 /// <summary>Chooses an item's handler by its type, and puts the middleware around it.</summary>
 internal sealed class Handling
 {
-    /// <summary>The column in readpast's own tables, and in described ones on PostgreSQL and on SQL Server.</summary>
-    private static readonly string[] TypeColumns = { "Type", "item_type", "ItemType" };
-
     private readonly Dictionary<string, ScopedHandler> byType = new(StringComparer.Ordinal);
 
     internal Handling(string queue)
@@ -52,8 +49,7 @@ internal sealed class Handling
 
     private Task<Settlement?> Choose(IServiceProvider services, Item item, CancellationToken cancellation)
     {
-        string? type = null;
-        bool isTyped = TypeColumns.Any(column => Has(item, column, out type));
+        bool isTyped = HasType(item, out string? type);
         ScopedHandler? handler = type != null && byType.TryGetValue(type, out ScopedHandler? own) ? own : Others;
         if (!isTyped && handler == null && byType.Count == 1)
         {
@@ -70,11 +66,12 @@ internal sealed class Handling
             item.Retry($"this worker has no handler for the type {type ?? "(none)"}; it has some for {known}"));
     }
 
-    private static bool Has(Item item, string column, out string? type)
+    private static bool HasType(Item item, out string? type)
     {
         try
         {
-            type = item[column]?.ToString();
+            // Its name in readpast's own tables, by which the column is found in described ones as well.
+            type = item["Type"]?.ToString();
             return true;
         }
         catch (KeyNotFoundException)

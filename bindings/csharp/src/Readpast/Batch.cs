@@ -128,19 +128,26 @@ namespace Readpast
             return handle.Borrow();
         }
 
-        /// <summary>The place of a column; case does not matter where only one column fits.</summary>
+        /// <summary>The place of a column, or -1; case does not matter where only one column fits.</summary>
         internal int PlaceOf(string column)
         {
             return Layout.PlaceOf(column);
         }
 
-        private unsafe Item ReadItem(int index)
+        /// <summary>An item, whose texts are to be read while <paramref name="use"/> lasts.</summary>
+        internal unsafe ItemStruct Read(LibraryHandle.Use use, int index)
+        {
+            var item = new ItemStruct { StructSize = (UIntPtr)sizeof(ItemStruct) };
+            QueueException.Check(
+                BatchMethods.readpast_batch_item(use.Handle, index, ref item, out Handle error), error);
+            return item;
+        }
+
+        private Item ReadItem(int index)
         {
             using (var use = Borrow())
             {
-                var item = new ItemStruct { StructSize = (UIntPtr)sizeof(ItemStruct) };
-                QueueException.Check(
-                    BatchMethods.readpast_batch_item(use.Handle, index, ref item, out Handle error), error);
+                ItemStruct item = Read(use, index);
                 return new Item(this, index, Utf8.Read(item.Key), Utf8.Read(item.Token), item.Attempt);
             }
         }

@@ -63,18 +63,14 @@ namespace Readpast
             return true;
         }
 
-        /// <summary>The place of a column; case does not matter where only one column fits.</summary>
+        /// <summary>The place of a column, or -1; case does not matter where only one column fits.</summary>
         internal int PlaceOf(string column)
         {
-            if (places.TryGetValue(column ?? throw new ArgumentNullException(nameof(column)), out int place))
+            if (!places.TryGetValue(column ?? throw new ArgumentNullException(nameof(column)), out int place))
             {
-                place = place != Ambiguous ? place : ExactPlaceOf(column);
-                if (place >= 0)
-                {
-                    return place;
-                }
+                return -1;
             }
-            throw new KeyNotFoundException("the items have no column \"" + column + "\"");
+            return place != Ambiguous ? place : ExactPlaceOf(column);
         }
 
         private int ExactPlaceOf(string column)

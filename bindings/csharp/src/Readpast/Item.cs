@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Generic;
 using System.Globalization;
 using System.Threading;
 using System.Threading.Tasks;
@@ -10,7 +11,7 @@ namespace Readpast
     /// A claimed item. Any number of threads may read it. Key, token and attempt stay when its batch is disposed of;
     /// columns do not.
     /// </summary>
-    public sealed class Item : ClaimedItem
+    public sealed partial class Item : ClaimedItem
     {
         private const string TimestampForm = "yyyy-MM-ddTHH:mm:ss.FFFFFFF";
         private const string DateForm = "yyyy-MM-dd";
@@ -47,8 +48,11 @@ namespace Readpast
         /// The value of a column as its <see cref="ColumnType"/> says; null for NULL. A decimal with more digits than
         /// <see cref="decimal"/> has is an <see cref="OverflowException"/>; <see cref="GetString"/> gives it whole.
         /// </summary>
-        /// <param name="column">The name of the column, in any case.</param>
-        /// <exception cref="System.Collections.Generic.KeyNotFoundException">There is no such column.</exception>
+        /// <param name="column">
+        /// The name of the column, in any case. One of the life cycle has its name on the other server and in other
+        /// tables too: <c>ScheduledFor</c>, <c>scheduled_for</c> and <c>ItemDueAt</c> are one.
+        /// </param>
+        /// <exception cref="KeyNotFoundException">There is no such column.</exception>
         /// <exception cref="ObjectDisposedException">The batch was disposed of.</exception>
         [System.Runtime.CompilerServices.IndexerName("Value")]
         public object this[string column]
@@ -301,6 +305,11 @@ namespace Readpast
                 throw new InvalidCastException(
                     "the column is of type " + (ColumnType)value.Type + ", which is no time");
             }
+            return TimeOf(text, isDate);
+        }
+
+        private static DateTime TimeOf(string text, bool isDate)
+        {
             string form = isDate ? DateForm : TimestampForm;
             DateTimeStyles styles = isDate ? DateTimeStyles.None : Utc;
             if (DateTime.TryParseExact(text, form, CultureInfo.InvariantCulture, styles, out DateTime time))
@@ -328,9 +337,33 @@ namespace Readpast
             using (var use = batch.Borrow())
             {
                 var value = new ValueStruct { StructSize = (UIntPtr)sizeof(ValueStruct) };
-                QueueException.Check(
-                    BatchMethods.readpast_batch_value(use.Handle, index, place, ref value, out Handle error), error);
+                if (place < 0)
+                {
+                    ReadOther(use, column, ref value);
+                }
+                else
+                {
+                    QueueException.Check(
+                        BatchMethods.readpast_batch_value(use.Handle, index, place, ref value, out Handle error),
+                        error);
+                }
                 return value.IsNull != 0 ? default(T) : reader(ref value);
+            }
+        }
+
+        /// <summary>Reads the value of a column of the life cycle by another of its names.</summary>
+        private void ReadOther(LibraryHandle.Use use, string column, ref ValueStruct value)
+        {
+            using (var texts = new Arena())
+            {
+                IntPtr name = texts.Text(column, nameof(column));
+                Status found = QueueException.Check(
+                    BatchMethods.readpast_batch_value_by_name(use.Handle, index, name, ref value, out Handle error),
+                    error);
+                if (found == Status.NotFound)
+                {
+                    throw new KeyNotFoundException("the items have no column \"" + column + "\"");
+                }
             }
         }
     }

@@ -50,6 +50,38 @@ func (items Items) At(index int) (key, token string, attempt int) {
 	return C.GoString(item.key), C.GoString(item.token), int(item.attempt)
 }
 
+// Life is the life cycle of an item, whatever its columns are called; empty texts are NULL.
+type Life struct {
+	Type, Step, Due, Enqueued, LeaseUntil string
+	State                                 int32
+}
+
+// Life copies what readpast_batch_item says of it.
+func (b Batch) Life(index int) Life {
+	item := C.readpast_item{struct_size: C.sizeof_readpast_item}
+	if C.readpast_batch_item(b.native(), C.int32_t(index), &item, nil) != C.READPAST_OK {
+		return Life{}
+	}
+	return Life{
+		C.GoString(item._type), C.GoString(item.step), C.GoString(item.due), C.GoString(item.enqueued),
+		C.GoString(item.lease_until), int32(item.state),
+	}
+}
+
+// ValueOf is readpast_batch_value_by_name, for one of the names that a column has besides its own.
+func (b Batch) ValueOf(index int, column string) (Value, bool) {
+	var texts Texts
+	name := texts.Add("the name of a column", column)
+	if texts.failure() != nil {
+		return Value{}, false
+	}
+	values := Values{{struct_size: C.sizeof_readpast_value}}
+	if C.readpast_batch_value_by_name(b.native(), C.int32_t(index), texts.pointer(name), &values[0], nil) != C.READPAST_OK {
+		return Value{}, false
+	}
+	return values.At(0), true
+}
+
 // JSON is readpast_batch_json; nil when there is no such item.
 func (b Batch) JSON(index int) []byte {
 	text := C.readpast_batch_json(b.native(), C.int32_t(index))

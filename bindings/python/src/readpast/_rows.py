@@ -8,7 +8,7 @@ from . import _values
 from ._handle import Handle
 from ._library import CData, ffi, lib, sized, string
 from ._texts import encoded
-from .errors import ClosedError
+from .errors import ClosedError, InvalidArgumentError
 from .settlement import Settlement
 from .status import ColumnType, Status
 
@@ -83,13 +83,21 @@ class Rows:
             self._columns = tuple(columns)
         return self._columns
 
-    def value(self, index: int, column: str, *, as_text: bool = False) -> object:
+    def value(self, index: int, column: str, reader: Callable[[CData], object] = _values.value_of) -> object:
         handle, value = self.handle(), ffi.new(_VALUE)
         value.struct_size = _VALUE_SIZE
         name = encoded(column, "the name of a column")
         if handle.call(lib.readpast_batch_value_by_name, index, name, value) is Status.NOT_FOUND:
             raise KeyError(column)
-        return _values.text_of(value) if as_text else _values.value_of(value)
+        return reader(value)
+
+    def has(self, index: int, column: str) -> bool:
+        """Whether there is such a column."""
+        try:
+            self.value(index, column, reader=bool)
+        except (KeyError, InvalidArgumentError):
+            return False
+        return True
 
     def json(self, index: int) -> str:
         handle = self.handle()
@@ -98,6 +106,12 @@ class Rows:
             # This one says why: the batch is from before a fork.
             handle.call(lib.readpast_batch_item, index, _item())
         return text or ""
+
+    def life(self, index: int) -> CData:
+        """The item, with the texts of its life cycle."""
+        item = _item()
+        self.handle().call(lib.readpast_batch_item, index, item)
+        return item
 
     def traceparent(self, index: int) -> str | None:
         return string(lib.readpast_batch_traceparent(self.handle().c, index))

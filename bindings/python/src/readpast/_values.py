@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Callable
 from uuid import UUID
 
-from ._library import CData, ffi
+from ._library import CData, ffi, string
 from .status import ColumnType
 
 
@@ -32,12 +32,24 @@ def _text(value: CData) -> str:
     return text
 
 
+def time_of(c: CData) -> datetime | None:
+    """The time of an item's life cycle; None for none."""
+    text = string(c)
+    time = None if text is None else _time(text)
+    if isinstance(time, str):
+        raise OverflowError(f"{time} is no time that datetime keeps")
+    return time
+
+
 def _timestamp(value: CData) -> datetime | str:
+    return _time(_text(value))
+
+
+def _time(text: str) -> datetime | str:
     """Digits below a microsecond are dropped, never rounded: a moment that has come is not in the future.
 
     A time that PostgreSQL has and datetime has not (a year after 9999 or before 1, an infinity) stays text.
     """
-    text = _text(value)
     if text[10:11] != "T":
         return text
     whole = datetime.fromisoformat(text[:19])

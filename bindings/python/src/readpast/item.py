@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from . import _values
+from ._library import string
 from ._texts import Moment, Seconds
 from .new_item import Followers
 from .settlement import Lease, Settlement
-from .status import Action, Status
+from .status import Action, State, Status
 
 if TYPE_CHECKING:
     from ._rows import Rows
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 
 class Item(Mapping[str, Any]):
     """A claimed item: a mapping of its columns, by name in any case, to values as `ColumnType` says; None for NULL.
+
+    A column of its life cycle has its name on the other server and in other tables too: `ScheduledFor`, `scheduled_for`
+    and `ItemDueAt` are one.
 
     Columns are read when they are asked for, until the batch is closed. Any number of threads may read it.
     """
@@ -42,7 +48,7 @@ class Item(Mapping[str, Any]):
         return self._rows.value(self._index, column)
 
     def __contains__(self, column: object) -> bool:
-        return isinstance(column, str) and column.lower() in (each.name.lower() for each in self._rows.columns())
+        return isinstance(column, str) and self._rows.has(self._index, column)
 
     def __iter__(self) -> Iterator[str]:
         return (column.name for column in self._rows.columns())
@@ -64,7 +70,7 @@ class Item(Mapping[str, Any]):
 
         Raises TypeError when the column holds a truth value, a number or bytes.
         """
-        text = self._rows.value(self._index, column, as_text=True)
+        text = self._rows.value(self._index, column, _values.text_of)
         return None if text is None else str(text)
 
     def json(self) -> str:
@@ -73,6 +79,39 @@ class Item(Mapping[str, Any]):
         Times are text in UTC, decimals text with all their digits, bytes base64.
         """
         return self._rows.json(self._index)
+
+    @property
+    def type(self) -> str | None:
+        """Its type. None where a described table has none."""
+        return string(self._rows.life(self._index).type)
+
+    @property
+    def step(self) -> str | None:
+        """The step that was recorded last, when it was read. None where none was."""
+        return string(self._rows.life(self._index).step)
+
+    @property
+    def state(self) -> State:
+        """The state it was in when it was read."""
+        return State(self._rows.life(self._index).state)
+
+    @property
+    def due(self) -> datetime | None:
+        """The time before which it is not claimed. None where there is none.
+
+        Times are in UTC. Raises OverflowError for one that datetime has not, which PostgreSQL has; `text` gives it.
+        """
+        return _values.time_of(self._rows.life(self._index).due)
+
+    @property
+    def enqueued(self) -> datetime | None:
+        """The time at which it was enqueued. None where a described table has no such column."""
+        return _values.time_of(self._rows.life(self._index).enqueued)
+
+    @property
+    def lease_until(self) -> datetime | None:
+        """The end that its lease had when it was read, which renewals move on. None where nobody held it."""
+        return _values.time_of(self._rows.life(self._index).lease_until)
 
     @property
     def traceparent(self) -> str | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ._config import description
 from ._library import ffi, lib
-from ._texts import encoded
+from ._texts import Moment, encoded, moment
 from .answers import Outcome
 from .batch import Batch
 from .errors import checked, place_for_error
@@ -31,6 +31,11 @@ def item(
     key: str | None = None,
     token: str | None = None,
     attempt: int = 1,
+    type: str | None = None,
+    step: str | None = None,
+    due: Moment | None = None,
+    enqueued: Moment | None = None,
+    lease_until: Moment | None = None,
     spec: Mapping[str, object] | str | None = None,
     file: str | PathLike[str] | None = None,
 ) -> Item:
@@ -39,7 +44,9 @@ def item(
     With the description of a queue, `spec` as for `readpast.install` or the name of its `file`, it has the columns and
     types of that queue; without one, the values decide the types, and a date, time, `Decimal` or `UUID` is text.
     """
-    own = {name: given for name, given in (("key", key), ("token", token), ("attempt", attempt)) if given is not None}
+    members: dict[str, object] = {"key": key, "token": token, "attempt": attempt, "type": type, "step": step}
+    members.update(due=moment(due), enqueued=moment(enqueued), lease_until=moment(lease_until))
+    own = {name: given for name, given in members.items() if given is not None}
     return _batch([_member(own, columns)], description(spec, file))[0]
 
 

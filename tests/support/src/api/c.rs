@@ -144,6 +144,13 @@ fn taken(batch: readpast_batch) -> Vec<Taken> {
             token: ptr::null(),
             attempt: 0,
             column_count: 0,
+            state: 0,
+            reserved: 0,
+            r#type: ptr::null(),
+            step: ptr::null(),
+            due: ptr::null(),
+            enqueued: ptr::null(),
+            lease_until: ptr::null(),
         };
         // SAFETY: the struct has its own size.
         checked(|err| unsafe { readpast_batch_item(batch, i, &mut item, err) }).unwrap();

@@ -87,6 +87,13 @@ namespace Readpast.Native
         public IntPtr Token;
         public int Attempt;
         public int ColumnCount;
+        public int State;
+        public int Reserved;
+        public IntPtr Type;
+        public IntPtr Step;
+        public IntPtr Due;
+        public IntPtr Enqueued;
+        public IntPtr LeaseUntil;
     }
 
     [StructLayout(LayoutKind.Sequential)]
