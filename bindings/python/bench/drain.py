@@ -17,6 +17,7 @@ import os
 import resource
 import sys
 import time
+from typing import Any
 
 import readpast
 
@@ -31,7 +32,7 @@ def main() -> int:
     parser.add_argument("queue")
     parser.add_argument("count", type=int)
     arguments = parser.parse_args()
-    settings = dict(setting.split("=", 1) for setting in arguments.o)
+    settings: dict[str, Any] = dict(setting.split("=", 1) for setting in arguments.o)
     settings.setdefault("connection", os.environ.get("READPAST_CONNECTION", ""))
     with readpast.Queue(arguments.queue, **settings) as queue:
         return work(queue, arguments.w, arguments.count) if arguments.w else drain(queue, arguments.count)

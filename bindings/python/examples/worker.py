@@ -21,7 +21,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import readpast
 
@@ -87,7 +87,7 @@ def main() -> int:
     parser.add_argument("-r", dest="records", action="store_true")
     parser.add_argument("queue")
     arguments = parser.parse_args()
-    settings: dict[str, object] = {
+    settings: dict[str, Any] = {
         "connection": os.environ.get("READPAST_CONNECTION", ""),
         "lease.ms": arguments.lease_ms,
     }

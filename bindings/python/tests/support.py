@@ -8,7 +8,7 @@ import re
 import subprocess
 import time
 from types import TracebackType
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
@@ -37,7 +37,7 @@ names: dict[str, str] = {}
 """The names of the queues, by those of their workers."""
 
 
-def settings(**more: object) -> dict[str, object]:
+def settings(**more: object) -> dict[str, Any]:
     return {
         "connection": os.environ["READPAST_CONNECTION"],
         "schema": "readpast_python",

@@ -61,7 +61,7 @@ def environment() -> dict[str, str]:
     }
 
 
-def settings() -> dict[str, object]:
+def settings() -> dict[str, Any]:
     return support.settings(schema=SCHEMA)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import typing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -123,14 +125,33 @@ def test_fields_are_those_of_the_structs() -> None:
     assert list(Event._fields) == STRUCTS["readpast_event"][1:]
 
 
-def test_every_setting_can_be_a_keyword() -> None:
+def settings_of_the_library() -> dict[str, str]:
+    """Each setting with its values, from the page that is made from the library's list."""
     page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     table = page.split("<!-- settings -->")[1].split("<!-- end -->")[0]
-    keys = re.findall(r"^\| `([\w.]+)` \|", table, re.MULTILINE)
+    return dict(re.findall(r"^\| `([\w.]+)` \| ([^|]*) \|", table, re.MULTILINE))
+
+
+def test_every_setting_can_be_a_keyword() -> None:
+    keys = list(settings_of_the_library())
     assert len(keys) > 15
     for key in keys:
         assert key_of(key.replace(".", "_")) == key
         assert key_of(key) == key
+
+
+def test_a_type_checker_knows_every_setting_and_takes_its_values() -> None:
+    settings = settings_of_the_library()
+    known = typing.get_type_hints(readpast.Settings)
+    assert list(known) == [key.replace(".", "_") for key in settings]
+    for key, values in settings.items():
+        hint = known[key.replace(".", "_")]
+        taken: set[object] = set(typing.get_args(hint))
+        assert {str, type(None)} <= taken, key
+        assert (bool in taken) == (values == "on, off"), key
+        assert (int in taken) == bool(re.match("[0-9]", values)), key
+        assert (timedelta in taken) == key.endswith(("_ms", ".ms")), key
+        assert (list[str] in taken) == ("array" in values), key
 
 
 def test_the_module_is_made_of_this_header() -> None:

@@ -6,6 +6,7 @@ from ._library import ABI, VERSION
 from ._list import Installed, drop, list
 from ._metrics import metrics
 from ._rows import Column
+from ._settings import Settings
 from .aio import AsyncQueue
 from .answers import Answers, Outcome, Receipt
 from .batch import Batch
@@ -41,6 +42,7 @@ __all__ = [
     "QueueError",
     "Receipt",
     "Renewal",
+    "Settings",
     "Settled",
     "SettledAndClaimed",
     "Settlement",

@@ -7,11 +7,17 @@ from collections.abc import Mapping
 from datetime import timedelta
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ._handle import Handle
 from ._library import lib
 from ._texts import encoded, milliseconds
 from .errors import refused
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Settings
 
 Setting = object
 """A setting's value: text, a list of texts, a timedelta for one in milliseconds, a bool, or text after `str`."""
@@ -43,7 +49,7 @@ def _text(key: str, value: Setting) -> str:
     return json.dumps(value) if isinstance(value, (list, tuple)) else str(value)
 
 
-def install(spec: Mapping[str, object] | str | None = None, /, **settings: Setting) -> None:
+def install(spec: Mapping[str, object] | str | None = None, /, **settings: Unpack[Settings]) -> None:
     """Installs readpast's own objects, or upgrades them, and the queue that `spec` describes.
 
     `spec` is the description itself, as a dict or as text, JSON or TOML; None for no queue. `settings` are those of a
@@ -53,7 +59,7 @@ def install(spec: Mapping[str, object] | str | None = None, /, **settings: Setti
     configuration(settings).call(lib.readpast_install, encoded(description(spec), "spec"))
 
 
-def install_file(name: str | PathLike[str], /, **settings: Setting) -> None:
+def install_file(name: str | PathLike[str], /, **settings: Unpack[Settings]) -> None:
     """`install` with the description in a file, as JSON or TOML."""
     install(description(None, name), **settings)
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ._config import Setting, configuration
+from ._config import configuration
 from ._library import ffi, lib
 from ._made_text import taken
 from ._texts import encoded
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Settings
 
 
 class Installed(NamedTuple):
@@ -24,7 +29,7 @@ class Installed(NamedTuple):
     own: bool
 
 
-def list(**settings: Setting) -> tuple[Installed, ...]:
+def list(**settings: Unpack[Settings]) -> tuple[Installed, ...]:
     """The queues that are installed in a schema, by their names. A login that may use one of them may ask.
 
     `settings` are those of a `Queue`. `SchemaMissingError`: nothing is installed there.
@@ -34,7 +39,7 @@ def list(**settings: Setting) -> tuple[Installed, ...]:
     return tuple(Installed(*(one[field] for field in Installed._fields)) for one in json.loads(taken(made[0])))
 
 
-def drop(queue: str, /, **settings: Setting) -> None:
+def drop(queue: str, /, **settings: Unpack[Settings]) -> None:
     """Drops a queue. It asks nothing.
 
     If the items are in a table of readpast's own, they all go with it, those in work as well; a table that was there

@@ -7,9 +7,8 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from ._config import Setting
 from ._operating import Filter
 from ._texts import Seconds
 from ._waiting import Departure
@@ -21,6 +20,11 @@ from .queue import Queue, SettledAndClaimed
 from .renewal import Renewal
 from .settlement import Lease, Settlement
 from .stats import Stats
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Settings
 
 T = TypeVar("T")
 
@@ -38,7 +42,7 @@ class AsyncQueue:
         self.queue = queue
 
     @classmethod
-    async def open(cls, name: str, /, **settings: Setting) -> AsyncQueue:
+    async def open(cls, name: str, /, **settings: Unpack[Settings]) -> AsyncQueue:
         """Opens a queue, with the arguments of `Queue`."""
         return cls(await _call(lambda: Queue(name, **settings), give_back=Queue.close))
 

@@ -7,9 +7,9 @@ import threading
 import warnings
 from collections.abc import Generator, Iterable, Mapping
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._config import Setting, configuration
+from ._config import configuration
 from ._handle import Handle
 from ._library import CData, ffi, lib, string
 from ._operating import Operating
@@ -23,6 +23,11 @@ from .new_item import NewItem, new_items_for
 from .renewal import Renewal
 from .settlement import Lease, Settlement, leases_for, settlements_for
 from .status import Status
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Settings
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +47,7 @@ class Queue(Operating):
     As a context manager it is closed at the end. In the child of a fork it raises `ForkedError`: open another there.
     """
 
-    def __init__(self, name: str, /, **settings: Setting) -> None:
+    def __init__(self, name: str, /, **settings: Unpack[Settings]) -> None:
         """Connects, checks that the queue called `name` is as the library needs it, and opens it.
 
         `settings` are those of the library, which knows them and says what is wrong with one; only `connection` has to

@@ -40,7 +40,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"a worker needs the package readpast, which has the native library: pip install readpast ({error})"
             ) from error
-        settings = {
+        settings: dict[str, Any] = {
             "connection": backend.options.get("connection") or os.environ.get("READPAST_CONNECTION"),
             "schema": backend.schema,
             **_settings(options["of_readpast"]),
