@@ -1,16 +1,26 @@
 //! A copy of a queue for a load test by many workers: made in a schema of its own, and dropped with all its contents. The real
 //! queue's items are neither read nor written.
 
+mod budget;
+mod limit;
 mod made_up;
+mod probe;
+mod remedy;
+mod wait_class;
 mod watcher;
 
 pub use self::{
+    budget::{Budget, Busy, Spent},
+    limit::Limit,
     made_up::item,
+    probe::Probe,
+    remedy::{Circumstances, remedy},
     watcher::{Observed, Wait, Watcher},
 };
 
 use crate::config::Config;
 use crate::description::{Completion, QueueSpec, RolesSpec, Storage, TableSpec};
+use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
 use crate::install::{install, look_up};
@@ -25,6 +35,7 @@ pub const PREFIX: &str = "readpast_stress_";
 #[derive(Debug)]
 pub struct Copy {
     config: Config,
+    dialect: Dialect,
     schema: Identifier,
     spec: QueueSpec,
 }
@@ -51,7 +62,7 @@ impl Copy {
         }
         let mut config = config.clone();
         config.set("schema", schema.as_str())?;
-        let copy = Self { config, schema, spec };
+        let copy = Self { config, dialect: session.dialect(), schema, spec };
         // A half of it may be there.
         install(&copy.config, Some(&copy.spec)).inspect_err(|_| copy.remove().unwrap_or_default())?;
         Ok(copy)
@@ -61,6 +72,12 @@ impl Copy {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The kind of its server.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// Its description.

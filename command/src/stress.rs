@@ -1,6 +1,9 @@
 //! `readpast stress`: many workers on a copy of a queue.
 
 mod crew;
+mod dice;
+mod limits;
+mod processor;
 mod report;
 mod tally;
 
@@ -21,8 +24,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// It makes the copy in a schema of its own, fills it with made-up items, and drops it at the end, also after Ctrl-C. A second Ctrl-C
 /// leaves it; --drop removes it by the name of the schema, which is printed at the start. It reads the description and the settings of
 /// the real queue, and does not touch its items. But the server is the real one, and works hard meanwhile. It reports how many items a
-/// second were done, how long claims and settlements took, what was done twice or lost (nothing may be), deadlocks and time-outs, and
-/// what the server says the workers waited for, as far as this login may read that. Needs the rights of an install. Exit status 1:
+/// second were done, how long claims and settlements took, what was done twice or lost (nothing may be), deadlocks and time-outs,
+/// what the server says the workers waited for, as far as this login may read that, and what limits: log flush, round trips, the head
+/// of the queue, processors or handlers, with the setting that would help. Needs the rights of an install. Exit status 1:
 /// something was done twice or lost, or there were deadlocks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

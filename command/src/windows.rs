@@ -3,3 +3,4 @@
 pub mod access;
 pub mod console;
 pub mod event_log;
+pub mod times;

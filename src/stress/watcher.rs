@@ -1,12 +1,14 @@
 //! The server's figures during the run: the waits of its sessions, and the deadlocks. A figure that this login may not read is
 //! reported as such.
 
-use super::Copy;
+use super::probe::{self, Probe};
+use super::{Copy, Limit, wait_class};
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::item::Value;
 use crate::session::{Param, Session};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A kind of wait.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,8 +32,41 @@ pub struct Observed {
     pub server: Vec<Wait>,
     /// Deadlock graphs of the copy's statements, as XML.
     pub graphs: Vec<String>,
+    /// Measurements before the workers began.
+    pub probe: Probe,
+    /// The median time of a bare statement while they were at work.
+    pub trip: Option<Duration>,
+    /// The server's processors, where it counts the time on them.
+    pub processors: Option<i64>,
+    /// Milliseconds of the run's sessions on them.
+    pub on_processors: Option<i64>,
     /// Figures that could not be read, and why.
     pub unread: Vec<String>,
+}
+
+/// The beginnings of lines in `unread`.
+const SESSION_WAITS: &str = "waits of the sessions";
+const PROCESSOR_TIME: &str = "processor time of the sessions";
+
+impl Observed {
+    /// The time of a bare statement: the smaller median, since load and chance only add to it.
+    #[must_use]
+    pub fn round_trip(&self) -> Option<Duration> {
+        [self.probe.round_trip, self.trip].into_iter().flatten().min()
+    }
+
+    /// Whether the waits of the run's sessions could be read.
+    #[must_use]
+    pub fn sees_waits(&self) -> bool {
+        !self.unread.iter().any(|line| line.starts_with(SESSION_WAITS))
+    }
+
+    /// The share of the limit that each wait of the sessions is a sign of: milliseconds where the server counts them, else
+    /// samples.
+    pub(super) fn amount(&self, dialect: Dialect, limit: Limit) -> i64 {
+        let of = |wait: &&Wait| wait_class::of(dialect, &wait.name) == limit;
+        self.sessions.iter().filter(of).map(|wait| wait.ms.unwrap_or(wait.count)).sum()
+    }
 }
 
 /// Looks at the server from a connection of its own.
@@ -43,16 +78,21 @@ pub struct Watcher {
     sessions: BTreeMap<String, Wait>,
     samples: i64,
     server: BTreeMap<String, Wait>,
+    probe: Probe,
+    trips: Vec<Duration>,
+    processors: [Option<i64>; 2],
     unread: Vec<String>,
 }
 
 impl Watcher {
-    /// Begins to look. The sessions of the run are those whose setting `application` is `application`.
+    /// Measures the idle server, and begins to look. The sessions of the run are those whose setting `application` is `application`.
     ///
     /// # Errors
     /// Those of a connection.
     pub fn start(copy: &Copy, application: &str) -> Result<Self> {
-        let session = Session::open(copy.config())?;
+        let mut session = Session::open(copy.config())?;
+        let mut unread = Vec::new();
+        let probe = probe::measure(&mut session, copy, &mut unread);
         let mut watcher = Self {
             dialect: session.dialect(),
             session,
@@ -61,7 +101,10 @@ impl Watcher {
             sessions: BTreeMap::new(),
             samples: 0,
             server: BTreeMap::new(),
-            unread: Vec::new(),
+            probe,
+            trips: Vec::new(),
+            processors: [None; 2],
+            unread,
         };
         watcher.server = watcher.ask("stress/server", "waits of all sessions", false);
         Ok(watcher)
@@ -69,11 +112,13 @@ impl Watcher {
 
     /// Looks once. SQL Server counts by itself, as long as a session is open; PostgreSQL shows the moment.
     pub fn look(&mut self) {
-        let name = "waits of the sessions";
-        if self.unread.iter().any(|error| error.starts_with(name)) {
+        // A session that fails is reported by the queries below.
+        self.trips.extend(probe::trip(&mut self.session).ok());
+        self.look_at_processors();
+        if self.is_unread(SESSION_WAITS) {
             return;
         }
-        let found = self.ask("stress/waits", name, true);
+        let found = self.ask("stress/waits", SESSION_WAITS, true);
         self.samples += 1;
         for (name, wait) in found {
             let known = self.sessions.entry(name).or_insert_with(|| Wait { count: 0, ms: None, ..wait.clone() });
@@ -86,6 +131,30 @@ impl Watcher {
                 }
             }
         }
+    }
+
+    /// Reads the processor time of the sessions; the sum falls when one of them ends.
+    fn look_at_processors(&mut self) {
+        if self.is_unread(PROCESSOR_TIME) {
+            return;
+        }
+        let params = [Param::Text(&self.application)];
+        match self.dialect.query("stress/processor").and_then(|text| self.session.execute(&text, &params)) {
+            Ok(rows) if rows.len() == 1 => {
+                for (column, known) in self.processors.iter_mut().enumerate() {
+                    if let Value::Integer(number) = rows.value(0, column) {
+                        *known = (*known).max(Some(number));
+                    }
+                }
+            }
+            Ok(_) => {}
+            Err(error) => self.unread.push(format!("{PROCESSOR_TIME}: {error}")),
+        }
+    }
+
+    /// Whether a figure has failed once: it is not asked for again.
+    fn is_unread(&self, name: &str) -> bool {
+        self.unread.iter().any(|line| line.starts_with(name))
     }
 
     /// The sum of all looks.
@@ -106,7 +175,10 @@ impl Watcher {
         }
         let samples = (self.dialect == Dialect::Postgres).then_some(self.samples);
         self.unread.dedup();
-        Observed { sessions, samples, server, graphs, unread: self.unread }
+        let trip = (!self.trips.is_empty()).then(|| probe::middle(std::mem::take(&mut self.trips)));
+        let [processors, on_processors] = self.processors;
+        let (probe, unread) = (self.probe, self.unread);
+        Observed { sessions, samples, server, graphs, probe, trip, processors, on_processors, unread }
     }
 
     fn ask(&mut self, query: &str, what: &str, of_sessions: bool) -> BTreeMap<String, Wait> {

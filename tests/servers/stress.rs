@@ -63,6 +63,10 @@ fn a_copy_works_as_its_queue_and_leaves_nothing() {
                 assert!(observed.samples >= Some(1), "{observed:?}");
             }
             assert!(observed.graphs.is_empty(), "{observed:?}");
+            // A statement and a commit take some time on each server, and need no right to look at it.
+            let probe = &observed.probe;
+            assert!(probe.round_trip.is_some_and(|time| !time.is_zero()) && probe.commit.is_some(), "{observed:?}");
+            assert!(observed.round_trip() <= probe.round_trip && observed.trip.is_some(), "{observed:?}");
             drop(queue);
 
             assert_eq!(schemas(&database), "1");

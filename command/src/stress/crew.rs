@@ -1,15 +1,18 @@
 //! The workers of a load test, which use the library's queue like any worker.
 
+use super::dice::Dice;
+use super::limits::Limits;
+use super::processor::Processors;
 use super::tally::{Board, Tally};
 use crate::failure::Result;
 use crate::signals::Stop;
-use readpast::item::{Action, Answer};
+use readpast::item::{Action, Answer, Batch};
 use readpast::queue::MAX_ITEMS;
-use readpast::stress::{Copy, Observed, Watcher, item};
+use readpast::stress::{Busy, Circumstances, Copy, Observed, Watcher, item};
 use readpast::{Config, ItemState, Queue, QueueStats, Settlement};
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// The plan of a run.
@@ -33,6 +36,8 @@ pub struct LoadResult {
     /// Whether completed items stay there.
     pub keeps: bool,
     pub observed: Observed,
+    /// Its limit.
+    pub limits: Limits,
     /// Failed tries at calls, by the kind of the error, and the number of retries.
     pub errors: Vec<(String, u64)>,
     pub retries: u64,
@@ -71,6 +76,9 @@ struct Common<'a> {
     items: u32,
     completed: AtomicU64,
     failed: AtomicU64,
+    /// How many workers have claimed items in their hands, and how many of them are in the handler.
+    held: AtomicU32,
+    handling: AtomicU32,
     /// A worker has found nothing to claim since the failed items were last counted.
     is_idle: AtomicBool,
     /// A worker could not begin: without it the figures would be those of another run.
@@ -95,6 +103,14 @@ impl Common<'_> {
         if let Ok(stats) = queue.stats() {
             self.failed.store(u64::try_from(stats.count(ItemState::Failed)).unwrap_or(0), Ordering::Relaxed);
         }
+    }
+
+    /// Whether items wait that no worker has, and whether all handlers are at work.
+    fn busy_handlers(&self) -> (bool, bool) {
+        let held = u64::from(self.held.load(Ordering::Relaxed)) * u64::from(self.plan.batch);
+        let ended = self.completed.load(Ordering::Relaxed) + self.failed.load(Ordering::Relaxed);
+        let waits = ended + held < u64::from(self.items);
+        (waits, self.handling.load(Ordering::Relaxed) >= self.plan.workers)
     }
 
     /// Sleeps so long, or until the run is over; returns whether it goes on.
@@ -122,35 +138,61 @@ pub fn run(copy: &Copy, plan: &LoadPlan, stop: &Stop) -> Result<LoadResult> {
     let begun = Instant::now();
     let (completed, failed) = (AtomicU64::new(0), AtomicU64::new(0));
     let (is_idle, broken) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (held, handling, items) = (AtomicU32::new(0), AtomicU32::new(0), filled.items);
     let common =
-        Common { copy, plan, stop, until, items: filled.items, completed, failed, is_idle, broken, board: &board };
+        Common { copy, plan, stop, until, items, completed, failed, held, handling, is_idle, broken, board: &board };
+    let mut all_busy = [0, 0];
+    let processors = Processors::start();
     let opened = thread::scope(|scope| {
         let common = &common;
         let workers: Vec<_> = (0..plan.workers).map(|number| scope.spawn(move || work(common, number))).collect();
         let mut asked = Instant::now();
-        while workers.iter().any(|worker| !worker.is_finished()) {
+        loop {
             watcher.look();
+            if let (true, all) = common.busy_handlers() {
+                all_busy = [all_busy[0] + u64::from(all), all_busy[1] + 1];
+            }
             if asked.elapsed() >= AWAY {
                 common.look_for_failed(&queue);
                 asked = Instant::now();
+            }
+            if workers.iter().all(ScopedJoinHandle::is_finished) {
+                break;
             }
             thread::sleep(EVERY);
         }
         workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
     });
     let took = begun.elapsed();
+    let busy = processors.busy();
     opened?;
     let (errors, retries) = counted(copy.schema());
+    let (observed, tally) = (watcher.finish(), board.into_tally());
+    let busy = Busy { has_server: observed.probe.is_near == Some(true), ..busy };
+    let at = circumstances(copy, plan, &observed);
     Ok(LoadResult {
         filled,
-        tally: board.into_tally(),
+        limits: Limits::new(at, &tally.spent, took, &observed, busy, all_busy),
+        tally,
         took,
         stats: queue.stats()?,
         keeps: copy.spec().completion == readpast::description::Completion::Keep,
-        observed: watcher.finish(),
+        observed,
         errors,
         retries,
     })
+}
+
+/// The settings on which the advice depends.
+fn circumstances(copy: &Copy, plan: &LoadPlan, observed: &Observed) -> Circumstances {
+    let spec = copy.spec();
+    Circumstances {
+        dialect: copy.dialect(),
+        batch: plan.batch,
+        has_shards: spec.shards.is_some(),
+        takes_turns: spec.order.group.is_some() || !spec.limits.is_empty(),
+        sees_waits: observed.sees_waits(),
+    }
 }
 
 /// Enqueues the items, until the signal or the end of the time: the rest is left out.
@@ -211,51 +253,78 @@ fn work(common: &Common<'_>, number: u32) -> readpast::Result<()> {
 
 /// Works until the run is over, or until this worker dies.
 fn live(common: &Common<'_>, queue: &Queue, dice: &mut Dice, tally: &mut Tally) {
-    while !common.is_over() {
-        let begun = Instant::now();
-        let batch = match queue.claim(common.plan.batch, Duration::ZERO) {
-            Ok(batch) => batch,
-            Err(error) => {
-                tally.fails(&error, 0);
-                thread::sleep(PAUSE);
-                continue;
-            }
-        };
-        if batch.is_empty() {
-            common.is_idle.store(true, Ordering::Relaxed);
+    let begun = Instant::now();
+    while !common.is_over() && turn(common, queue, dice, tally) {}
+    tally.spent.total += begun.elapsed();
+}
+
+/// Claims some items, works on them and settles them; returns whether this worker goes on.
+fn turn(common: &Common<'_>, queue: &Queue, dice: &mut Dice, tally: &mut Tally) -> bool {
+    let begun = Instant::now();
+    let batch = match queue.claim(common.plan.batch, Duration::ZERO) {
+        Ok(batch) => batch,
+        Err(error) => {
+            tally.called(begun.elapsed());
+            tally.fails(&error, 0);
             thread::sleep(PAUSE);
-            continue;
+            return true;
         }
-        tally.claims.add(begun.elapsed());
-        for item in batch.iter() {
-            *tally.claimed.entry(item.key().to_owned()).or_default() += 1;
-        }
-        if dice.percent() < common.plan.kill {
-            tally.dropped += batch.len() as u64;
-            return;
-        }
-        let busy = common.plan.handler.saturating_mul(u32::try_from(batch.len()).unwrap_or(u32::MAX));
-        if !busy.is_zero() && !common.sleep(busy) {
-            // The items are not done, and are reported as left.
-            return;
-        }
-        let done: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+    };
+    if batch.is_empty() {
+        common.is_idle.store(true, Ordering::Relaxed);
+        thread::sleep(PAUSE);
+        tally.spent.idle += begun.elapsed();
+        return true;
+    }
+    let time = begun.elapsed();
+    tally.claims.add(time);
+    tally.called(time);
+    for item in batch.iter() {
+        *tally.claimed.entry(item.key().to_owned()).or_default() += 1;
+    }
+    if dice.percent() < common.plan.kill {
+        tally.dropped += batch.len() as u64;
+        return false;
+    }
+    common.held.fetch_add(1, Ordering::Relaxed);
+    let goes_on = finish(common, queue, &batch, tally);
+    common.held.fetch_sub(1, Ordering::Relaxed);
+    goes_on
+}
+
+/// Works on claimed items and settles them; returns whether this worker goes on.
+fn finish(common: &Common<'_>, queue: &Queue, batch: &Batch, tally: &mut Tally) -> bool {
+    let busy = common.plan.handler.saturating_mul(u32::try_from(batch.len()).unwrap_or(u32::MAX));
+    if !busy.is_zero() {
         let begun = Instant::now();
-        match queue.settle(&done, None) {
-            Ok(outcomes) => {
-                tally.settles.add(begun.elapsed());
-                for (item, outcome) in batch.iter().zip(outcomes) {
-                    if outcome.answer == Answer::Ok && outcome.state == Some(ItemState::Completed) {
-                        *tally.done.entry(item.key().to_owned()).or_default() += 1;
-                        common.completed.fetch_add(1, Ordering::Relaxed);
-                    } else {
-                        tally.refused += 1;
-                    }
-                }
-            }
-            Err(error) => tally.fails(&error, done.len()),
+        common.handling.fetch_add(1, Ordering::Relaxed);
+        let is_done = common.sleep(busy);
+        common.handling.fetch_sub(1, Ordering::Relaxed);
+        tally.spent.handlers += begun.elapsed();
+        if !is_done {
+            // The items are not done, and are reported as left.
+            return false;
         }
     }
+    let done: Vec<_> = batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
+    let begun = Instant::now();
+    let settled = queue.settle(&done, None);
+    tally.called(begun.elapsed());
+    match settled {
+        Ok(outcomes) => {
+            tally.settles.add(begun.elapsed());
+            for (item, outcome) in batch.iter().zip(outcomes) {
+                if outcome.answer == Answer::Ok && outcome.state == Some(ItemState::Completed) {
+                    *tally.done.entry(item.key().to_owned()).or_default() += 1;
+                    common.completed.fetch_add(1, Ordering::Relaxed);
+                } else {
+                    tally.refused += 1;
+                }
+            }
+        }
+        Err(error) => tally.fails(&error, done.len()),
+    }
+    true
 }
 
 /// This process's counters of the copy: every try, also of calls that succeeded in the end.
@@ -276,20 +345,4 @@ fn counted(schema: &str) -> (Vec<(String, u64)>, u64) {
         }
     }
     (errors, retries)
-}
-
-/// Random numbers, which choose the claims that kill.
-struct Dice(u64);
-
-impl Dice {
-    fn new(number: u32) -> Self {
-        Self(u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    fn percent(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        u32::try_from(self.0 % 100).unwrap_or(0)
-    }
 }

@@ -98,6 +98,7 @@ impl Report {
         for (kind, (count, text)) in &tally.failed {
             row("failed", format!("{count} calls, {kind}: {text}"));
         }
+        lines.extend(self.found.limits.text(tally.done.len()));
         let of = observed.samples.map_or_else(String::new, |samples| format!("   ({samples} samples)"));
         lines.push(format!("  waits of the workers{of}"));
         lines.extend(waits(&observed.sessions));
@@ -140,6 +141,7 @@ impl Report {
             "refused": tally.refused,
             "unknown": tally.unknown,
             "failed_calls": failed,
+            "limit": self.found.limits.json(tally.done.len()),
             "waits": observed.sessions.iter().map(wait).collect::<Vec<_>>(),
             "samples": observed.samples,
             "server": observed.server.iter().map(wait).collect::<Vec<_>>(),
@@ -182,10 +184,11 @@ fn micros(us: Option<u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::crew::Filled;
+    use super::super::limits::Limits;
     use super::super::tally::Tally;
     use super::*;
-    use readpast::QueueStats;
-    use readpast::stress::Observed;
+    use readpast::stress::{Busy, Circumstances, Observed, Spent};
+    use readpast::{Dialect, QueueStats};
     use std::collections::HashMap;
     use std::time::Duration;
 
@@ -194,13 +197,22 @@ mod tests {
         let done: HashMap<_, _> = done.iter().enumerate().map(|(i, times)| (i.to_string(), *times)).collect();
         let mut stats = QueueStats::default();
         (stats.counts[4], stats.counts[0], stats.counts[3]) = (states[0], states[1], states[2]);
+        let at = Circumstances {
+            dialect: Dialect::Postgres,
+            batch: 1,
+            has_shards: false,
+            takes_turns: false,
+            sees_waits: true,
+        };
+        let (took, observed) = (Duration::from_secs(2), Observed::default());
         let found = LoadResult {
+            limits: Limits::new(at, &Spent::default(), took, &observed, Busy::default(), [0, 0]),
             filled: Filled { items: 10, duplicates: 3 },
             tally: Tally { done, ..Tally::default() },
-            took: Duration::from_secs(2),
+            took,
             stats,
             keeps,
-            observed: Observed::default(),
+            observed,
             errors: errors.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect(),
             retries: 0,
         };

@@ -1,6 +1,7 @@
 //! The sum of the workers' results.
 
 use readpast::ErrorKind;
+use readpast::stress::Spent;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -31,6 +32,7 @@ impl Took {
 pub struct Tally {
     pub claims: Took,
     pub settles: Took,
+    pub spent: Spent,
     /// By the item's key: how often a worker completed it.
     pub done: HashMap<String, u32>,
     /// By the item's key: how often it was claimed.
@@ -53,6 +55,12 @@ impl Tally {
         self.failed.entry(format!("{:?}", error.kind())).or_insert_with(|| (0, error.to_string())).0 += 1;
     }
 
+    /// Counts a call that took so long, whatever came of it.
+    pub fn called(&mut self, time: Duration) {
+        self.spent.calls += time;
+        self.spent.count += 1;
+    }
+
     /// How many items were completed more than once.
     pub fn twice(&self) -> usize {
         self.done.values().filter(|times| **times > 1).count()
@@ -66,6 +74,11 @@ impl Tally {
     fn take_in(&mut self, other: Self) {
         self.claims.0.extend(other.claims.0);
         self.settles.0.extend(other.settles.0);
+        self.spent.total += other.spent.total;
+        self.spent.calls += other.spent.calls;
+        self.spent.count += other.spent.count;
+        self.spent.handlers += other.spent.handlers;
+        self.spent.idle += other.spent.idle;
         for (key, times) in other.done {
             *self.done.entry(key).or_default() += times;
         }

@@ -37,6 +37,15 @@ fn many_workers_on_a_copy_are_reported() {
         "  done twice      0\n",
         "  lost            0\n",
         "  deadlocks       0\n",
+        "  limit           ",
+        "  would help      ",
+        "  the workers' time\n",
+        "    round trips ",
+        " calls an item\n",
+        "    log flush ",
+        "    head and locks ",
+        "    handlers ",
+        "  processors      ",
         "  waits of the workers   (",
     ] {
         assert!(done.out.contains(words), "{words} is missing in {}", done.out);
@@ -46,6 +55,29 @@ fn many_workers_on_a_copy_are_reported() {
     assert!(claims.parse::<u32>().unwrap() >= 200, "{}", done.out);
     assert!(done.err.contains("the copy of Mail is the schema readpast_stress_"), "{}", done.err);
     assert_eq!((copies(&shell), shell.count("Pending")), ("0".to_owned(), "2".to_owned()));
+}
+
+/// Handlers take longer than any call: each works for a quarter of a second, twice, and all at once while items wait.
+#[test]
+fn the_limit_has_its_figures() {
+    let shell = Shell::new();
+    let options = ["--workers", "3", "--items", "60", "--batch", "10", "--handler", "25ms", "--for", "30m", "--json"];
+    let done = shell.run(&[&["stress", "Mail"][..], &options].concat());
+    assert_eq!(done.status, Some(0), "{done:?}");
+    let limit: &Value = &done.json()[0]["limit"];
+    let number = |name: &str| limit[name].as_f64().unwrap_or_else(|| panic!("{name} in {limit}"));
+    let shares: Vec<_> = limit["shares"].as_object().unwrap().values().map(|share| share.as_f64().unwrap()).collect();
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 0.01, "{limit}");
+    assert!(limit["shares"]["handlers"].as_f64().unwrap() > 0.0, "{limit}");
+    for name in ["round_trip_us", "round_trip_meanwhile_us", "commit_us", "processors", "own_busy"] {
+        assert!(number(name) > 0.0, "{name} in {limit}");
+    }
+    // Three claims and three settlements of ten items, twice, and again those whose lease ran out.
+    assert!(number("calls") >= 12.0 && number("calls_an_item") >= 0.2, "{limit}");
+    assert!(number("looks_all_handlers_busy") <= number("looks"), "{limit}");
+    assert_eq!((&limit["server_is_near"], &limit["log_flush_is_reckoned"]), (&true.into(), &false.into()), "{limit}");
+    assert!(!limit["is"].as_str().unwrap().is_empty() && !limit["would_help"].as_str().unwrap().is_empty(), "{limit}");
+    assert!(done.json()[0]["unread"].as_array().unwrap().is_empty(), "{done:?}");
 }
 
 /// A worker that dies settles nothing; another does its items, once.

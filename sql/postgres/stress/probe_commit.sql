@@ -1,0 +1,1 @@
+INSERT INTO {{ table }} (n) VALUES (1)

@@ -1,0 +1,1 @@
+CREATE TABLE {{ table }} (n int NOT NULL)

@@ -1,0 +1,1 @@
+INSERT INTO {{ table }} ([N]) VALUES (1)
