@@ -79,9 +79,10 @@ test-deep: ## What takes long: the oldest and the newest Rust, miri and the addr
 	@.ci/deep.sh
 
 bench: export READPAST_PROFILE := dist
-bench: setup workers ## Measures throughput, and what each language adds to it, on a throw-away PostgreSQL that syncs to disk.
+bench: setup workers ## Measures on a throw-away PostgreSQL that syncs to disk, and writes docs/performance.md.
 	@benches/peers/setup.sh
 	.ci/with_cluster.sh cargo bench
+	cargo run --quiet --example performance
 
 manual: ## Builds the pages into a site with contents and a search, target/manual/site.
 	@.ci/setup.sh manual

@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::{Server, median, verdict};
+use common::{Server, median, record, verdict};
 use readpast::{
     item::{Action, Settlement},
     queue::Queue,
@@ -45,6 +45,15 @@ fn main() {
             server.settle_down("Bench");
             for (case, figures) in cases.iter().zip(&mut figures) {
                 figures.push(measure(&queue, *case));
+            }
+        }
+        for ((way, workers, size), figures) in cases.iter().zip(&figures) {
+            let name = if *way == Way::ClaimThenSettle { "claim, then settle" } else { "settle and claim in one call" };
+            let name = format!("{name}, {size} a call, {workers} session{}", if *workers > 1 { "s" } else { "" });
+            record::rounds("items/s, by hand", &name, figures);
+            if *workers == 1 {
+                let costs: Vec<_> = figures.iter().map(|rate| 1e6 / rate).collect();
+                record::rounds("microseconds an item, one session", &name, &costs);
             }
         }
         let figures: Vec<_> = figures.into_iter().map(median).collect();

@@ -5,12 +5,12 @@
 //! Why: most handlers are of one item. The engine is to make them as fast as batches: while one call is under way, what ends
 //! gathers, and the next call settles all of it and claims as much as there is room for.
 //!
-//! How to read it: each figure is the median of rounds that are interleaved. "drain" is the same number of items through
-//! one thread that settles and claims 500 at a time by hand.
+//! How to read it: each figure is the median of rounds that are interleaved. "by hand" is the same number of items
+//! through one thread that settles and claims 500 at a time.
 
 mod common;
 
-use common::{Server, median, verdict};
+use common::{Server, median, record, verdict};
 use readpast::{Action, Queue, Settlement, Worker, item::NewItem, worker::Stop};
 use serde_json::Value;
 use std::{
@@ -26,6 +26,9 @@ use std::{
 
 const ITEMS: u32 = 20_000;
 const ROUNDS: usize = 5;
+
+/// The title of the figures.
+const RATES: &str = "items/s of handlers that do nothing";
 
 /// Handlers of each process, items of a take, and settings.
 struct Case {
@@ -73,8 +76,11 @@ fn main() {
             }
         }
         println!("  {:<40}{:>12}", "items/s", "");
-        println!("  {:<40}{:>12.0}", "drain, 500 at a time by hand", median(by_hand));
+        let name = "by hand, 500 at a time, one thread";
+        record::rounds(RATES, name, &by_hand);
+        println!("  {name:<40}{:>12.0}", median(by_hand));
         for (case, figures) in CASES.iter().zip(figures) {
+            record::rounds(RATES, case.name, &figures);
             println!("  {:<40}{:>12.0}", case.name, median(figures));
         }
         python(server, items);

@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{Server, median};
+use common::{Server, median, record};
 use readpast::item::{Action, Settlement};
 use readpast::queue::Queue;
 use readpast::{QueueSpec, install};
@@ -33,6 +33,8 @@ fn main() {
                     median(rounds.iter().map(|pair| f64::from(count) / at(pair)).collect())
                 };
                 let mut ratios: Vec<_> = rounds.iter().map(|(one, eight)| one / eight).collect();
+                let name = format!("{sessions} sessions, {size} a call, {SHARDS} heads against one");
+                record::rounds("times the items/s", &name, &ratios);
                 ratios.sort_by(f64::total_cmp);
                 println!(
                     "  {sessions:>2} sessions, {size:>3} a call: {:>6.0} items/s with one head, {:>6.0} with {SHARDS}: \

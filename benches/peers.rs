@@ -11,7 +11,7 @@
 
 mod common;
 
-use common::{Server, median};
+use common::{Server, median, record};
 use readpast::Worker;
 use serde_json::Value;
 use std::{
@@ -74,6 +74,9 @@ fn main() {
                     note(&mut figures, peer.label, rate);
                 }
             }
+        }
+        for (label, rates) in &figures {
+            record::rounds("jobs/s, jobs that do nothing", label, rates);
         }
         let medians: Vec<_> = figures.into_iter().map(|(label, rates)| (label, median(rates))).collect();
         let ours = medians[0].1;

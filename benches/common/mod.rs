@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each benchmark uses its part of it")]
 
+pub mod record;
+
 use readpast::{
     config::Config,
     description::QueueSpec,
@@ -38,7 +40,9 @@ impl Server {
         for (label, connection) in found {
             let server = Self::prepare(label, connection, name);
             println!("\n{name}, {label}");
+            let load = record::begin();
             benchmark(&server);
+            record::end(&server, name, &load);
             count += 1;
         }
         assert!(count > 0, "set READPAST_TEST_POSTGRES (.ci/with_cluster.sh does) or READPAST_TEST_SQLSERVER");
@@ -282,5 +286,7 @@ pub fn show(time: Duration) -> String {
 
 /// A figure, what it is to be, and whether it is.
 pub fn verdict(what: &str, figure: &str, target: &str, met: bool) {
+    let row = serde_json::json!({"": what, "figure": figure, "target": target, "met": if met { "yes" } else { "no" }});
+    record::row("targets", row);
     println!("  {what:<58} {figure:>12}   {target:<12} {}", if met { "met" } else { "MISSED" });
 }

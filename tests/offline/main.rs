@@ -4,6 +4,7 @@ mod header;
 mod layers;
 mod licences;
 mod locks;
+mod performance;
 mod properties;
 mod readme;
 mod security;
