@@ -239,6 +239,11 @@ static int run(struct statement *statement) {
     return rows;
 }
 
+static void bind_number(struct statement *statement, SQLUSMALLINT number, SQLBIGINT *value, SQLLEN *bytes) {
+    check(SQLBindParameter(statement->handle, number, SQL_PARAM_INPUT, SQL_C_SBIGINT, SQL_BIGINT, 0, 0, value, 0, bytes),
+          statement->handle, "bind number");
+}
+
 static SQLWCHAR *put(SQLWCHAR *out, const char *text) {
     while (*text) *out++ = (unsigned char)*text++;
     return out;
@@ -271,6 +276,10 @@ int main(int argc, char **argv) {
     bind_integer(&claim, 2, &items);
     bind_integer(&claim, 3, &lease);
     bind_integer(&claim, 4, &recover);
+    /* The number by which a claim whose answer was lost is asked about; a settle that claims nothing has none. */
+    SQLBIGINT number = 0;
+    SQLLEN number_bytes = 0, no_number = SQL_NULL_DATA;
+    bind_number(&claim, 5, &number, &number_bytes);
 
     SQLWCHAR operation[37], *json = malloc(MAX_ITEMS * 160 * sizeof *json);
     SQLLEN operation_bytes = 36 * sizeof *operation, json_bytes = 0;
@@ -280,6 +289,7 @@ int main(int argc, char **argv) {
     bind_integer(&settle, 4, &none);
     bind_integer(&settle, 5, &lease);
     bind_integer(&settle, 6, &recover);
+    bind_number(&settle, 7, &number, &no_number);
 
     int asked, rounds;
     while (scanf("%d %d", &asked, &rounds) == 2) {
@@ -288,6 +298,7 @@ int main(int argc, char **argv) {
         items = asked;
         clock_gettime(CLOCK_MONOTONIC, &begun);
         for (int round = 0; round < rounds; round++) {
+            number = (SQLBIGINT)rand() << 31 | rand();
             int count = run(&claim);
             SQLWCHAR *out = put(json, "[");
             for (int i = 0; i < count; i++) {
