@@ -215,7 +215,7 @@ impl Engine {
         let state = self.0.0.state.lock();
         let in_vain: Vec<_> = reported
             .iter()
-            .map(|reported| state.in_flight.is_lost(&(reported.key.to_owned(), reported.attempt)))
+            .map(|reported| state.in_flight.ends_in_vain(&(reported.key.to_owned(), reported.attempt)))
             .collect();
         drop(state);
         let floor = self.0.0.floor();

@@ -115,10 +115,11 @@ pub(super) struct InFlightCounts {
 
 impl InFlight {
     /// Adds a batch that was claimed at `now`. Returns the items that are lost by that: handlers have them by an earlier claim of
-    /// the same name.
+    /// the same name, or have run for too long.
     pub(super) fn put(&mut self, batch: Batch, now: Instant) -> Vec<Batch> {
         let is_idle = self.taken.is_empty();
-        let lost = batch.iter().filter(|_| !is_idle).filter_map(|item| self.lose_taken(&claim(&item), now)).collect();
+        let mut lost = self.lose_overrun(&batch);
+        lost.extend(batch.iter().filter(|_| !is_idle).filter_map(|item| self.lose_taken(&claim(&item), now)));
         self.waiting += batch.len();
         let queue = if batch.is_quarantined() { &mut self.quarantined } else { &mut self.ready };
         put_at(queue, queue.len(), Ready { batch, claimed: now });

@@ -12,12 +12,14 @@ pub(super) struct Runs {
     /// `None`: there is no limit, and the list is empty.
     longest: Option<Duration>,
     begun: VecDeque<(ClaimName, Instant)>,
+    /// Those that have lasted too long, until they end.
+    overran: Vec<ClaimName>,
 }
 
 impl InFlight {
     /// No items, whose handlers may run for `longest`.
     pub(in crate::engine) fn with_longest_run(longest: Option<Duration>) -> Self {
-        Self { runs: Runs { longest, begun: VecDeque::new() }, ..Self::default() }
+        Self { runs: Runs { longest, ..Runs::default() }, ..Self::default() }
     }
 
     /// Notes that a run has begun.
@@ -51,9 +53,27 @@ impl InFlight {
             if let Some(taken) = self.taken.get_mut(&claim).filter(|taken| runs_since(taken, began)) {
                 taken.overran = true;
                 overrun.push(taken.item.clone());
+                self.runs.overran.push(claim);
             }
         }
         overrun
+    }
+
+    /// Marks the items as lost that have run for too long, and that a claim has brought anew: their leases ran out. Returns them.
+    pub(super) fn lose_overrun(&mut self, batch: &Batch) -> Vec<Batch> {
+        let is_anew = |(key, _): &&ClaimName| batch.iter().any(|item| item.key() == key.as_str());
+        let again: Vec<_> = self.runs.overran.iter().filter(is_anew).cloned().collect();
+        let lost = again.iter().filter_map(|claim| {
+            let taken = self.taken.get_mut(claim).filter(|taken| !taken.lost)?;
+            taken.lost = true;
+            Some(taken.item.clone())
+        });
+        lost.collect()
+    }
+
+    /// Notes that an item has left.
+    pub(super) fn run_ends(&mut self, claim: &ClaimName) {
+        self.runs.overran.retain(|overran| overran != claim);
     }
 
     #[cfg(test)]

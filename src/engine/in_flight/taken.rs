@@ -130,6 +130,7 @@ impl InFlight {
     /// Removes a taken item.
     pub(super) fn leave(&mut self, claim: &ClaimName) -> Option<TakenItem> {
         self.proving.retain(|(proving, _)| proving != claim);
+        self.run_ends(claim);
         self.taken.remove(claim)
     }
 
@@ -152,7 +153,12 @@ impl InFlight {
 
     /// Whether a taken item is lost to its handler: gone, abandoned, or worked on for too long; an item that is not in flight is.
     pub(in crate::engine) fn is_lost(&self, claim: &ClaimName) -> bool {
-        self.taken.get(claim).is_none_or(|taken| taken.lost || taken.abandoned || taken.overran)
+        self.ends_in_vain(claim) || self.taken.get(claim).is_some_and(|taken| taken.overran)
+    }
+
+    /// Whether the result of a taken item is of no effect. Of one that was worked on for too long it is, while the lease lasts.
+    pub(in crate::engine) fn ends_in_vain(&self, claim: &ClaimName) -> bool {
+        self.taken.get(claim).is_none_or(|taken| taken.lost || taken.abandoned)
     }
 
     #[cfg(test)]

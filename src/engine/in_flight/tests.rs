@@ -19,6 +19,10 @@ fn batch_of_token(token: &str, from: i64, to: i64) -> Batch {
 }
 
 fn rows(word: &str, token: &str, from: i64, to: i64) -> Batch {
+    rows_of(word, token, from, to, 1)
+}
+
+fn rows_of(word: &str, token: &str, from: i64, to: i64, attempt: i64) -> Batch {
     let column = Column { name: "c".to_owned(), kind: ColumnType::Text };
     let mut rows = Rows::new(vec![column; answer_column::COUNT].into());
     for number in from..to {
@@ -27,7 +31,7 @@ fn rows(word: &str, token: &str, from: i64, to: i64) -> Batch {
                 answer_column::ANSWER => rows.push_text(|text| text.push_str(word)),
                 answer_column::KEY => rows.push_text(|text| text.push_str(&number.to_string())),
                 answer_column::TOKEN => rows.push_text(|text| text.push_str(token)),
-                answer_column::ATTEMPT => rows.push(Cell::Integer(1)),
+                answer_column::ATTEMPT => rows.push(Cell::Integer(attempt)),
                 _ => rows.push(Cell::Null),
             }
         }
@@ -419,6 +423,22 @@ fn a_handler_that_runs_too_long_loses_its_item() {
     assert_eq!(actions, [Action::Complete, Action::Retry, Action::Complete]);
     assert!(ended[1].verdict().error_text().unwrap().contains("60000 ms (worker.max_run_ms)"));
     assert_eq!(in_flight.overrun_at(), None, "one that has not begun waits");
+}
+
+/// A settle of both attempts in one call would name the item twice.
+#[test]
+fn an_item_that_comes_again_is_lost_to_the_handler_that_runs_too_long() {
+    let now = Instant::now();
+    let mut in_flight = InFlight::with_longest_run(Some(RUN));
+    in_flight.put(batch(0, 2), now);
+    in_flight.take(2, now).unwrap();
+    assert_eq!(in_flight.overrun(now + RUN).len(), 2);
+    assert!(in_flight.put(batch(5, 6), now + RUN).is_empty(), "another item");
+    let again = rows_of("CLAIMED", "t", 1, 2, 2);
+    assert_eq!(each(&in_flight.put(again, now + RUN)), ["1"]);
+    in_flight.end(&name(0), Verdict::complete(), now + RUN);
+    in_flight.end(&name(1), Verdict::complete(), now + RUN);
+    assert_eq!(in_flight.take_ended(9, now + RUN).len(), 1, "the lost one is not settled");
 }
 
 #[test]

@@ -67,7 +67,8 @@ fn an_item_taken_away_is_found_lost_and_the_worker_goes_on() {
     }
 }
 
-/// A handler that gives up has spent its attempt; one that goes on has the item beside another, once its lease has run out.
+/// A handler that gives up has spent its attempt, a result while the lease lasts counts, and a handler that goes on for longer has the
+/// item beside another.
 #[test]
 fn a_handler_that_runs_too_long_is_cancelled_and_its_lease_runs_out() {
     let settings = [
@@ -76,13 +77,17 @@ fn a_handler_that_runs_too_long_is_cancelled_and_its_lease_runs_out() {
         ("recover.interval_ms", "100"),
         ("poll.interval_ms", "100"),
     ];
-    for given in Given::each(&["gives up", "hangs"], &settings) {
+    for given in Given::each(&["gives up", "late", "hangs"], &settings) {
         let begun = AtomicUsize::new(0);
         let hangs_twice = Barrier::new(2);
-        given.run_until(4, Worker::new(&given.queue).threads(3), |job| match (payload(job), job.attempt()) {
+        given.run_until(5, Worker::new(&given.queue).threads(4), |job| match (payload(job), job.attempt()) {
             ("gives up", 1) => {
                 until("it is cancelled", || job.is_lost());
                 Verdict::release()
+            }
+            ("late", _) => {
+                until("it is cancelled", || job.is_lost());
+                Verdict::complete().response("in time")
             }
             ("hangs", _) if begun.fetch_add(1, Ordering::Relaxed) < 2 => {
                 hangs_twice.wait();
@@ -92,6 +97,8 @@ fn a_handler_that_runs_too_long_is_cancelled_and_its_lease_runs_out() {
         });
         let gave_up = given.find("gives up");
         assert_eq!((gave_up.state, gave_up.attempt), (ItemState::Completed, 2), "the attempt counts");
+        let late = given.find("late");
+        assert_eq!((late.state, late.attempt, late.response.as_deref()), (ItemState::Completed, 1, Some("in time")));
         let hung = given.find("hangs");
         assert_eq!((hung.state, hung.attempt, hung.response.as_deref()), (ItemState::Completed, 2, Some("2")));
     }
