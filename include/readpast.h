@@ -1069,7 +1069,8 @@ readpast_status readpast_queue_settle(readpast_queue queue,
 
 /// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the last), claims
 /// up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting. A repetition with the same `operation`
-/// claims nothing more: its batch has the items of the first call, as far as this worker still holds them.
+/// claims nothing more: its batch has the items of the first call, as far as this worker still holds them. Where items follow a
+/// settlement (`then_json`), the claim is a call of its own after it, and a repetition claims others.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts of `settlements` are copied.
 ///
@@ -1389,7 +1390,8 @@ readpast_status readpast_worker_step(readpast_worker worker,
                                      readpast_error *err);
 
 /// Whether a taken item is lost: its lease ran out, an operator took it, or the worker was abandoned or given up. Further work on
-/// it is then in vain.
+/// it is then in vain. An item that was worked on for longer than `worker.max_run_ms` counts as lost too, and its result counts if it
+/// comes before the lease runs out.
 ///
 /// *Returns*: 1 if it is, or is not in flight; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
 int32_t readpast_worker_is_lost(readpast_worker worker,

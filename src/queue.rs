@@ -177,7 +177,7 @@ impl Queue {
 
     /// [`Queue::settle`], with a claim of up to `max` items, without a wait, in the round trip and the commit of the last of
     /// them. A repetition with the same `operation` claims nothing more: it returns the items of the first call, as far as this
-    /// worker still holds them.
+    /// worker still holds them. Where items follow a settlement, the claim is a call of its own after it, and a repetition claims others.
     pub fn settle_and_claim(
         &self,
         settlements: &[Settlement<'_>],

@@ -113,7 +113,8 @@ pub unsafe extern "C" fn readpast_queue_settle(
 
 /// Settles as `readpast_queue_settle` does and, in the same round trip and commit (of more than 1000, that of the last), claims
 /// up to `max_items` (1 to 1000) items as `readpast_queue_claim` does without waiting. A repetition with the same `operation`
-/// claims nothing more: its batch has the items of the first call, as far as this worker still holds them.
+/// claims nothing more: its batch has the items of the first call, as far as this worker still holds them. Where items follow a
+/// settlement (`then_json`), the claim is a call of its own after it, and a repetition claims others.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`. The texts of `settlements` are copied.
 ///

@@ -274,7 +274,8 @@ pub unsafe extern "C" fn readpast_worker_step(
 }
 
 /// Whether a taken item is lost: its lease ran out, an operator took it, or the worker was abandoned or given up. Further work on
-/// it is then in vain.
+/// it is then in vain. An item that was worked on for longer than `worker.max_run_ms` counts as lost too, and its result counts if it
+/// comes before the lease runs out.
 ///
 /// *Returns*: 1 if it is, or is not in flight; 0 if not; 1 for a worker that is null or freed, or a key that is NULL.
 #[unsafe(no_mangle)]

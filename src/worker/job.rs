@@ -60,7 +60,8 @@ impl<'a> Job<'a> {
     }
 
     /// Whether the claim is lost: the lease ran out, or an operator took the item. Further work is in vain, and the database will
-    /// refuse the handler's result.
+    /// refuse the handler's result. Also true of an item that was worked on for longer than `worker.max_run_ms`, whose result counts if
+    /// it comes before the lease runs out.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.engine.is_lost(self.key(), self.attempt())

@@ -1,6 +1,6 @@
 //! Items that are of no use after some time, on both servers.
 
-use readpast::item::{Action, Columns, ItemState, NewItem, Settlement};
+use readpast::item::{Action, Columns, Edit, ItemState, NewItem, Settlement};
 use readpast::worker::Job;
 use readpast::{ErrorKind, ItemRef, Queue, QueueSpec, Worker, install};
 use serde_json::{Value, json};
@@ -90,6 +90,12 @@ fn a_time_can_be_moved_and_holds_for_each_attempt() {
         queue.redrive(&[ItemRef { key: &key, token: None }], None).unwrap();
         assert!(queue.claim(1, Duration::ZERO).unwrap().is_empty());
         assert_eq!(state(&queue, &key).0, ItemState::Cancelled);
+        queue.redrive(&[ItemRef { key: &key, token: None }], None).unwrap();
+        let later = json!({"ValidUntil": FUTURE}).to_string();
+        queue
+            .edit(&[ItemRef { key: &key, token: None }], &Edit { set: Some(&later), ..Edit::default() }, None)
+            .unwrap();
+        assert_eq!(queue.claim(1, Duration::ZERO).unwrap().len(), 1, "it has another time");
     }
 }
 

@@ -13,7 +13,7 @@ has refused each, and why. `one`: it is of one item, whose order nobody asks for
 {%- endif %}
             FROM found AS f
 {%- if expires %}
-            /* They are locked. */
+            /* Their rows are locked: the times stay as they are. */
             INNER JOIN {{ table }} AS e
                 ON {% for column in key %}{{ "AND " if not loop.first }}e.{{ column.quoted }} = f.key_{{ loop.index }} {% endfor %}
 {%- endif %}

@@ -27,7 +27,7 @@ impl InFlight {
         if self.runs.longest.is_none() {
             return;
         }
-        // A run that lasts keeps those before it no longer than those after it.
+        // Ended runs behind one that lasts would gather.
         if self.runs.begun.len() > 2 * self.taken.len() + 64 {
             let taken = &self.taken;
             self.runs.begun.retain(|(claim, began)| taken.get(claim).is_some_and(|taken| runs_since(taken, *began)));

@@ -38,7 +38,8 @@ public:
         return detail::call(readpast_worker_step, worker_, key().data(), attempt(), step.c_str());
     }
 
-    /// Whether the item was found lost: its lease ran out, or an operator took it. Work on it is in vain then, and what the
+    /// Whether the item was found lost: its lease ran out, an operator took it, or it was worked on for longer than
+    /// `worker.max_run_ms`. Work on it is in vain then, or, after that time, as soon as the lease runs out, and what the
     /// handler returns will be refused.
     [[nodiscard]] bool lost() const noexcept {
         return worker_.id != 0 && readpast_worker_is_lost(worker_, key().data(), attempt()) != 0;

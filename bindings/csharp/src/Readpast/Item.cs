@@ -30,7 +30,8 @@ namespace Readpast
         private delegate T Reader<T>(ref ValueStruct value);
 
         /// <summary>
-        /// Whether a worker's item was found lost: its lease ran out, or an operator took it. Work on it is in vain.
+        /// Whether a worker's item was found lost: its lease ran out, an operator took it, or it was worked on for
+        /// longer than <c>worker.max_run_ms</c>. Work on it is in vain, after that time once the lease has run out.
         /// True also once the handler has ended; always false of items that no worker has taken.
         /// </summary>
         public bool IsLost

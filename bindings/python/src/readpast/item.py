@@ -130,6 +130,8 @@ class Item(Mapping[str, Any]):
     def is_lost(self) -> bool:
         """Whether the item was found lost while its lease was being renewed: work on it is in vain.
 
+        Also true after `worker.max_run_ms`: a result still counts until the lease runs out.
+
         Always false without a renewal.
         """
         return self._rows.is_lost(self.key, self.attempt)

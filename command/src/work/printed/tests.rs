@@ -38,6 +38,8 @@ fn directives_are_read_or_refused_but_never_guessed() {
         r#"{"readpast": {"delay_ms": "5"}}"#,
         r#"{"readpast": {"set": "5"}}"#,
         r#"{"readpast": {"set": [5]}}"#,
+        r#"{"readpast": {"then": {}}}"#,
+        r#"{"readpast": {"then": "5"}}"#,
         r#"{"readpast": {}, "more": 1}"#,
         r#"{"more": {"a": 1}, "readpast": {"action": "fail"}}"#,
         r#"{"more": {"a": 1}, "readpast": {"action": "fail"}"#,
@@ -56,13 +58,16 @@ fn directives_are_read_or_refused_but_never_guessed() {
 }
 
 #[test]
-fn set_stays_as_it_is_written() {
+fn values_stay_as_they_are_written() {
     let line = r#"{"readpast": {"set": {"Amount": 12345678901234567890.10, "Email": {"Response": "250 OK"}}}}"#;
     let read = directive_of(line.as_bytes()).unwrap().unwrap();
     let set: BTreeMap<String, Box<RawValue>> = serde_json::from_str(read.set.as_deref().unwrap()).unwrap();
     assert_eq!(set["Amount"].get(), "12345678901234567890.10");
     assert_eq!(set["Email"].get(), r#"{"Response": "250 OK"}"#);
-    assert_eq!(directive_of(br#"{"readpast": {"set": null}}"#).unwrap().unwrap(), Directive::default());
+    assert_eq!(directive_of(br#"{"readpast": {"set": null, "then": null}}"#).unwrap().unwrap(), Directive::default());
+    let line = br#"{"readpast": {"then": [{"columns": {"N": 12345678901234567890.10}}]}}"#;
+    let read = directive_of(line).unwrap().unwrap();
+    assert_eq!(read.then.as_deref(), Some(r#"[{"columns": {"N": 12345678901234567890.10}}]"#));
 }
 
 #[test]
