@@ -75,7 +75,7 @@ start() {
         if as_owner "$programs/pg_ctl" start --pgdata="$data" --log="$dir/log" --wait --timeout=600 --silent >/dev/null 2>&1; then
             return
         fi
-        tail -n 5 "$dir/log" | grep --quiet 'Address already in use' || break
+        tail -n 5 "$dir/log" | grep 'Address already in use' >/dev/null || break
         choose_port
     done
     fail "the server did not start (attempt $attempt): $(tail -n 5 "$dir/log")"

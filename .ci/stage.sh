@@ -29,7 +29,7 @@ by=(env)
 profile=${READPAST_PROFILE:-release}
 readonly profile mode prefix staged=$root/.local/staged
 log=$root/.local/stage.log
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+version=$(sed -n '/^version = /{s/.*"\(.*\)"/\1/p;q}' Cargo.toml)
 readonly version
 
 # A number that changes with what the installed files are made from.
@@ -93,7 +93,7 @@ install_whole() {
 # Programs find the library by the linker's cache where that covers its folder.
 make_known() {
     doing='linker cache'
-    if /sbin/ldconfig -NXv 2>/dev/null | cut -d: -f1 | grep --quiet --line-regexp --fixed-strings "$prefix/lib"; then
+    if /sbin/ldconfig -NXv 2>/dev/null | cut -d: -f1 | grep --line-regexp --fixed-strings "$prefix/lib" >/dev/null; then
         "${by[@]}" /sbin/ldconfig
     elif [ "$prefix" != "$root/.local/prefix" ]; then
         say library "programs find it with LD_LIBRARY_PATH=$prefix/lib, or with that folder in their rpath"

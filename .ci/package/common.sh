@@ -5,7 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 cd "$root"
 
 readonly folders=${CARGO_TARGET_DIR:-target}
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+version=$(sed -n '/^version = /{s/.*"\(.*\)"/\1/p;q}' Cargo.toml)
 # The same sources give the same package: what is in it is as old as the last change.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
 readonly version

@@ -8,7 +8,7 @@ install_go() {
     local version oldest
     oldest=$(sed -n 's/^go //p' bindings/go/go.mod)
     version=$(GOTOOLCHAIN=local go version 2>/dev/null | sed 's/.* go\([0-9.]*\).*/\1/') || true
-    if [ "$(printf '%s\n' "$oldest" "${version:-0}" | sort --version-sort | head -n 1)" = "$oldest" ]; then
+    if [ "$(printf '%s\n' "$oldest" "${version:-0}" | sort --version-sort | sed -n 1p)" = "$oldest" ]; then
         say go present
         return
     fi

@@ -10,7 +10,7 @@ install_rust() {
     oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
     command -v cargo >/dev/null || install_rustup
     version=$(rustc --version | cut -d' ' -f2)
-    [ "$(printf '%s\n' "$oldest" "$version" | sort --version-sort | head -n 1)" = "$oldest" ] ||
+    [ "$(printf '%s\n' "$oldest" "$version" | sort --version-sort | sed -n 1p)" = "$oldest" ] ||
         fail "rustc is $version, $oldest or later is needed: rustup update stable"
     if needs_checks; then
         if command -v rustup >/dev/null; then

@@ -59,4 +59,4 @@ echo '-- pkg-config'
 PKG_CONFIG_PATH=$dir/prefix/lib/pkgconfig quietly make --no-print-directory -C "$dir/project/package/pkg_config"
 works env LD_LIBRARY_PATH="$dir/prefix/lib" "$dir/project/package/pkg_config/my_worker"
 works "$dir/project/package/pkg_config/my_static_worker"
-! ldd "$dir/project/package/pkg_config/my_static_worker" | grep --quiet libreadpast || fail 'the library is not inside'
+! ldd "$dir/project/package/pkg_config/my_static_worker" | grep libreadpast >/dev/null || fail 'the library is not inside'

@@ -17,7 +17,7 @@ fail() {
 
 echo '-- the wheel'
 package/wheel.sh "$wheels"
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' ../../Cargo.toml | head -n 1)
+version=$(sed -n '/^version = /{s/.*"\(.*\)"/\1/p;q}' ../../Cargo.toml)
 wheel=$(echo "$wheels/readpast-$version-py3-none-linux_"*.whl)
 [ -s "$wheel" ] || fail "there is no $wheel"
 build/venv/bin/python -m zipfile --extract "$wheel" "$dir/wheel"
@@ -33,7 +33,7 @@ diff "$dir/wheel/readpast/_native/ffi.py" build/lib/readpast/_native/ffi.py >"$d
 echo '-- the wheel of readpast-data'
 data=$wheels/readpast_data-$version-py3-none-any.whl
 [ -s "$data" ] || fail "there is no $data: data/pyproject.toml has another version"
-build/venv/bin/python -m zipfile --list "$data" | grep -q readpast_data/py.typed || fail 'it lacks its types'
+build/venv/bin/python -m zipfile --list "$data" | grep readpast_data/py.typed >/dev/null || fail 'it lacks its types'
 ${PYTHON:-/usr/bin/python3} -m venv "$dir/bare"
 "$dir/bare/bin/python" -m pip install --quiet --disable-pip-version-check --no-index "$data"
 "$dir/bare/bin/python" -c 'import readpast_data' || fail 'it needs more than Python'
