@@ -29,7 +29,9 @@ mod settlement;
 mod stats;
 mod taken;
 mod terms;
+mod waits;
 
+pub use self::settings::QueueSetting;
 pub(crate) use self::{
     attempts::attempts,
     claim::{ClaimResult, Claimed, claim, claim_apart},
@@ -60,5 +62,6 @@ pub(crate) use self::{
     stats::{check_most, stats, watch},
     taken::{CustomClaimResult, taken},
     terms::CallTerms,
+    waits::waits,
 };
-pub use self::{count::MAX_ITEMS, settings::QueueSetting};
+pub use crate::item::MAX_ITEMS;

@@ -79,6 +79,8 @@ pub struct QueueSpec {
     pub trace: Option<Identifier>,
     /// The column, one of its own, with the time after which an item is not begun any more: it becomes Cancelled.
     pub expires: Option<Identifier>,
+    /// Whether items may wait for others (`NewItem::after`); only of a table of readpast's own.
+    pub after: bool,
     /// The order in which due items are handed out.
     pub order: OrderSpec,
     /// The kinds to which a claim can be limited.

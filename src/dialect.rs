@@ -64,6 +64,8 @@ pub struct Calls {
     pub find: Arc<str>,
     /// A key, and how many of its newest attempts; only of queues that record them.
     pub attempts: Option<Arc<str>>,
+    /// A key; only of queues whose items may wait for others.
+    pub waits: Option<Arc<str>>,
     /// The value of a group; only of queues with groups.
     pub blocked: Option<Arc<str>>,
     /// Operation, items.
@@ -177,6 +179,7 @@ impl Dialect {
             watch: call("watch")?,
             find: call("find")?,
             attempts: spec.attempt_history.then(|| call("attempts")).transpose()?,
+            waits: spec.after.then(|| call("waits")).transpose()?,
             blocked: spec.order.group.as_ref().map(|_| call("blocked")).transpose()?,
             redrive: call("redrive")?,
             purge: call("purge")?,

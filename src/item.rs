@@ -1,5 +1,6 @@
 //! The plain data of a queue: new items, claimed items, and their vocabulary. No I/O.
 
+mod after;
 mod answer;
 mod attempt;
 mod base64;
@@ -35,6 +36,7 @@ pub(crate) use self::made::{Shape, made as made_batch};
 
 pub use self::json::without_half_pairs;
 pub use self::{
+    after::{After, OnFailed, Wait},
     answer::{Answer, Outcome},
     attempt::Attempt,
     columns::Columns,
@@ -70,6 +72,9 @@ pub(crate) use self::written::{ITEM_MEMBERS, put_follower, read_followers, read_
 
 use crate::error::{Error, ErrorKind, Result};
 use std::{sync::Arc, time::Duration};
+
+/// The most items of one call. More row locks than this may make SQL Server lock the whole table.
+pub const MAX_ITEMS: u32 = 1000;
 
 /// The position of the answer columns in every row that the procedures return; the item's own columns follow.
 pub(crate) mod answer_column {

@@ -43,7 +43,7 @@ use crate::error::ErrorKind;
 use crate::error::Result;
 use crate::install::{self, Installed};
 use crate::item::{
-    Answer, Attempt, Batch, Filter, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement, Trend, Watched, Why,
+    Answer, Attempt, Batch, Filter, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement, Trend, Wait, Watched, Why,
 };
 use crate::metrics::CallKind;
 use crate::session::Attached;
@@ -252,6 +252,16 @@ impl Queue {
     pub fn attempts(&self, key: &str) -> Result<Vec<Attempt>> {
         let own = self.0.backend.calls("list the attempts at an item", "they record none")?;
         calls::attempts(&*self.0, &self.0.terms, own, key)
+    }
+
+    /// The items for which the item waits or has waited, and those that wait or have waited for it, at most 1,000 of each, in the order
+    /// of their keys. Empty for an item that is not there, and where the description does not say `after`.
+    ///
+    /// # Errors
+    /// As [`Queue::attempts`].
+    pub fn waits(&self, key: &str) -> Result<Vec<Wait>> {
+        let own = self.0.backend.calls("list the items for which an item waits", "they know none")?;
+        calls::waits(&*self.0, &self.0.terms, own, key)
     }
 
     /// Whether trace context travels with its items (`trace` in the description), so that spans are useful.

@@ -39,10 +39,11 @@ const SCHEMA_FILES: [&str; 1] = ["schema/0001_base.sql"];
 pub const SCHEMA_VERSION: i32 = SCHEMA_FILES.len() as i32;
 
 /// The files of a queue, in the order to run them.
-const QUEUE_FILES: [&str; 24] = [
+const QUEUE_FILES: [&str; 25] = [
     "queue/table.sql",
     "queue/view.sql",
     "queue/limits.sql",
+    "queue/after.sql",
     "queue/add_set.sql",
     "queue/add_one.sql",
     "queue/recover.sql",

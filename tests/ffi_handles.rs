@@ -87,6 +87,8 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
         columns_json: ptr::null(),
         traceparent: ptr::null(),
         tracestate: ptr::null(),
+        after_json: ptr::null(),
+        on_failed: ptr::null(),
     };
     let settlement = readpast_settlement {
         struct_size: size_of::<readpast_settlement>(),
@@ -502,6 +504,8 @@ fn enqueue(queue: readpast_queue, count: i32) {
         columns_json: c"{\"Payload\": \"p\"}".as_ptr(),
         traceparent: ptr::null(),
         tracestate: ptr::null(),
+        after_json: ptr::null(),
+        on_failed: ptr::null(),
     };
     let items = vec![item; usize::try_from(count).unwrap()];
     // SAFETY: there are as many items as the count.

@@ -13,6 +13,7 @@ use crate::signals::Stop;
 use crate::{connection, duration};
 use arguments::Defaults;
 use lines::{InputLine, InputLines};
+use readpast::item::OnFailed;
 use readpast::queue::MAX_ITEMS;
 use readpast::{NewItem, Queue, Receipt};
 use serde_json::json;
@@ -62,6 +63,12 @@ pub struct Args {
     /// Default due time in UTC, for items that give none: 2026-11-21T08:30:00Z
     #[arg(long, value_name = "TIME")]
     due: Option<String>,
+    /// The key of an item that must be over before, for items that name none; may be given again
+    #[arg(long, value_name = "KEY")]
+    after: Vec<String>,
+    /// Fate of an item when one that it waits for does not complete: fail, run or wait [default: fail]
+    #[arg(long, value_name = "FATE", value_parser = OnFailed::read)]
+    on_failed: Option<OnFailed>,
     /// Items per call
     #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     batch: u32,

@@ -1,9 +1,7 @@
 //! The bounds of a call.
 
 use crate::error::{Error, ErrorKind, Result};
-
-/// The most items of one call. More row locks than this may make SQL Server lock the whole table.
-pub const MAX_ITEMS: u32 = 1000;
+use crate::item::MAX_ITEMS;
 
 /// Checks a count of items, which has the same bounds in every call.
 pub(crate) fn check_count(what: &str, count: u32) -> Result<i32> {

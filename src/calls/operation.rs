@@ -1,12 +1,12 @@
 //! The identity of a call that changes items. The server stores it with the change, so that the call can be repeated without
 //! doing its work twice, and its outcome be learnt after the answer was lost.
 
-use super::count::MAX_ITEMS;
 use super::sessions::{Ask, Sessions, YieldsTo};
 use super::terms::CallTerms;
 use crate::dialect::Calls;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
+use crate::item::MAX_ITEMS;
 use crate::item::{Answer, Value};
 use crate::metrics::CallKind;
 use crate::session::{Param, ReadCells};

@@ -1,11 +1,11 @@
 //! Renewals of leases.
 
 use super::answers;
-use super::count::MAX_ITEMS;
 use super::terms::CallTerms;
 use crate::description::put_key;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
+use crate::item::MAX_ITEMS;
 use crate::item::{Lease, Outcome, Rows};
 use crate::session::{Param, ReadCells, Session};
 

@@ -3,7 +3,7 @@
 use super::value::{by_place, check_step, column_of, put_due, put_object, shown};
 use super::{ColumnKind, ColumnSpec, KeySource, QueueSpec, Storage};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
-use crate::item::{Columns, NewItem, Trace};
+use crate::item::{After, Columns, MAX_ITEMS, NewItem, Trace, is_utc};
 use serde_json::{Map, Value, json};
 
 /// An item that fits its queue, in the form to be sent.
@@ -17,8 +17,37 @@ pub(crate) struct CheckedItem {
 /// Checks each of `items`.
 pub(crate) fn check_items(spec: &QueueSpec, items: &[NewItem]) -> Result<Vec<CheckedItem>> {
     let given = given(spec);
-    let check = |(i, item)| check_item(spec, &given, item).map_err(|why| refuse(&format!("item {i}: {why}")));
+    let check = |(i, item): (usize, &NewItem)| {
+        let checked = after_earlier(i, item).and_then(|after| {
+            let mut checked = check_item(spec, &given, item)?;
+            checked.head.extend(after.map(|after| ("after".to_owned(), after)));
+            Ok(checked)
+        });
+        checked.map_err(|why| refuse(&format!("item {i}: {why}")))
+    };
     items.iter().enumerate().map(check).collect()
+}
+
+/// The items for which an item waits, by their places in its part of the call. They are earlier ones, so that none waits for itself, by
+/// way of others neither.
+fn after_earlier(place: usize, item: &NewItem) -> Result<Option<Value>, String> {
+    if item.after.is_empty() {
+        return Ok(None);
+    }
+    let first = place - place % MAX_ITEMS as usize;
+    let in_part = |after: &After| match after {
+        After::Item(other) if *other >= place => {
+            Err(format!("it can wait for earlier items of the call only, not for item {other}"))
+        }
+        After::Item(other) if *other < first => Err(format!(
+            "it cannot wait for item {other}, which is enqueued before, {MAX_ITEMS} items in a commit; give its key"
+        )),
+        After::Item(other) => Ok(After::Item(other - first)),
+        After::Key(key) if is_utc(key) => Ok(after.clone()),
+        After::Key(key) => Err(format!("{} is no key of an item to wait for", Excerpt(key))),
+    };
+    let after: Vec<_> = item.after.iter().map(in_part).collect::<Result<_, _>>()?;
+    Ok(Some(After::list(&after)))
 }
 
 /// The array that the procedures read.
@@ -80,6 +109,15 @@ fn check_item(spec: &QueueSpec, given: &[ColumnSpec], item: &NewItem) -> Result<
         head.insert("step".to_owned(), json!(step));
     }
     put_due(&mut head, item.delay_ms, item.due.as_deref())?;
+    if !item.after.is_empty() {
+        if !spec.after {
+            return Err(format!(
+                "the description of queue {} lacks \"after = true\": its items wait for none",
+                spec.queue
+            ));
+        }
+        head.insert("on_failed".to_owned(), json!(item.on_failed.as_str()));
+    }
     let mut columns = item_columns(spec, given, item)?;
     columns.extend(trace_of(spec, item, &columns));
     Ok(CheckedItem { head, columns })

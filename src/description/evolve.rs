@@ -60,6 +60,9 @@ impl QueueSpec {
             }
         };
         comparison.types(&self.types, &new.types);
+        if self.after && !new.after {
+            comparison.refuse("after", "items that wait for others would wait for ever");
+        }
         // A table of the user's changes by the description only.
         if ours {
             comparison.columns("columns", &ColumnTable::Queue, &self.columns, &new.columns);

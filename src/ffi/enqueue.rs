@@ -10,7 +10,7 @@ use super::queue::readpast_queue;
 use super::receipts::{Receipts, readpast_receipts};
 use super::sized::{Versioned, read_array};
 use super::status::{READPAST_DUPLICATE, READPAST_INVALID_ITEM, READPAST_OK, readpast_status};
-use crate::item::{Columns, NewItem};
+use crate::item::{After, Columns, NewItem, OnFailed};
 use std::ffi::c_char;
 
 /// An item to enqueue. Initialise it with `READPAST_NEW_ITEM_INIT`.
@@ -34,6 +34,13 @@ pub struct readpast_new_item {
     pub traceparent: *const c_char,
     /// The `tracestate` that belongs to it. NULL: none.
     pub tracestate: *const c_char,
+    /// The items for which it waits, as a JSON array: texts are keys of items of the queue, numbers the places of earlier items of
+    /// `items`, from 0 on, of its own thousand. It is due when all of them are over, and not before `due`. NULL or `"[]"`: none.
+    /// Only in a queue whose description has `after`.
+    pub after_json: *const c_char,
+    /// Its fate when one of them ends in another way than Completed: `"fail"`, it becomes Failed, and so do those that wait for it;
+    /// `"run"`, that counts as done; `"wait"`, it waits until the other is started again and completed. NULL: `"fail"`.
+    pub on_failed: *const c_char,
 }
 
 // SAFETY: numbers and pointers only, the size first.
@@ -106,6 +113,10 @@ unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, CallF
         // SAFETY: as the caller promises.
         unsafe { args::optional_text(Field("items", i, field), text) }
     };
+    let invalid =
+        |field, why: String| CallFailure::new(READPAST_INVALID_ITEM, format!("{} {why}", Field("items", i, field)));
+    let after = text("after_json", item.after_json)?.map_or_else(|| Ok(Vec::new()), After::read_list);
+    let on_failed = text("on_failed", item.on_failed)?.map_or_else(|| Ok(OnFailed::default()), OnFailed::read);
     let columns = text("columns_json", item.columns_json)?
         .map_or_else(|| Ok(Columns::default()), |json| read_columns(i, json))?;
     Ok(NewItem {
@@ -117,6 +128,8 @@ unsafe fn read_item(i: usize, item: &readpast_new_item) -> Result<NewItem, CallF
         // A text that is not UTF-8 is malformed like any other.
         traceparent: text("traceparent", item.traceparent).ok().flatten().map(str::to_owned),
         tracestate: text("tracestate", item.tracestate).ok().flatten().map(str::to_owned),
+        after: after.map_err(|why| invalid("after_json", why))?,
+        on_failed: on_failed.map_err(|why| invalid("on_failed", why))?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! New items and their receipts.
 
-use super::Columns;
+use super::{After, Columns, OnFailed};
 
 /// An item to enqueue.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,6 +22,11 @@ pub struct NewItem {
     pub traceparent: Option<String>,
     /// The `tracestate` that belongs to it.
     pub tracestate: Option<String>,
+    /// The items for which it waits: it is due when all of them are over, and not before `due`. Empty: none. Only in a queue whose
+    /// description has `after`.
+    pub after: Vec<After>,
+    /// Its fate when one of them ends in another way than Completed.
+    pub on_failed: OnFailed,
 }
 
 /// The outcome of an item to enqueue.

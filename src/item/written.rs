@@ -1,19 +1,19 @@
 //! New items as JSON: those that follow a settlement, and those of schedules.
 
-use super::{Columns, NewItem};
+use super::{After, Columns, MAX_ITEMS, NewItem, OnFailed};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// The most items that follow one settlement.
-const MOST_FOLLOWERS: usize = 1000;
+const MOST_FOLLOWERS: usize = MAX_ITEMS as usize;
 
 /// The members of an item that every place takes.
 pub(crate) const ITEM_MEMBERS: [&str; 3] = ["columns", "type", "step"];
 
 /// The members of an item that follows a settlement.
-const FOLLOWER_MEMBERS: [&str; 8] =
-    ["queue", "columns", "type", "step", "due", "delay_ms", "traceparent", "tracestate"];
+const FOLLOWER_MEMBERS: [&str; 10] =
+    ["queue", "columns", "type", "step", "due", "delay_ms", "after", "on_failed", "traceparent", "tracestate"];
 
 /// An item that follows a settlement.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +45,8 @@ fn item_of(given: &Members<'_>, members: &[&str]) -> Result<NewItem, String> {
     };
     let delay_ms = given.get("delay_ms").map_or(Ok(None), |raw| serde_json::from_str(raw.get()));
     let columns = given.get("columns").map_or(Ok(Columns::default()), |raw| Columns::from_json(raw.get()));
+    let after = given.get("after").map_or(Ok(Vec::new()), |raw| After::read_list(raw.get()))?;
+    let on_failed = text("on_failed")?.map_or(Ok(OnFailed::default()), |word| OnFailed::read(&word))?;
     Ok(NewItem {
         kind: text("type")?,
         step: text("step")?,
@@ -53,6 +55,8 @@ fn item_of(given: &Members<'_>, members: &[&str]) -> Result<NewItem, String> {
         columns: columns.map_err(|_| "\"columns\" must be an object".to_owned())?,
         traceparent: text("traceparent")?,
         tracestate: text("tracestate")?,
+        after,
+        on_failed,
     })
 }
 
@@ -95,6 +99,10 @@ pub(crate) fn put_follower(array: &mut String, queue: &str, item: &NewItem) {
     if let Some(delay_ms) = item.delay_ms {
         array.push_str(&format!(",\"delay_ms\":{delay_ms}"));
     }
+    if !item.after.is_empty() {
+        let (after, on_failed) = (After::list(&item.after), item.on_failed.as_str());
+        array.push_str(&format!(",\"after\":{after},\"on_failed\":\"{on_failed}\""));
+    }
     array.push_str(&format!(",\"columns\":{}}}]", item.columns.to_json()));
 }
 
@@ -111,6 +119,8 @@ mod tests {
             due: Some("2026-11-21".to_owned()),
             traceparent: Some("p".to_owned()),
             tracestate: Some("t".to_owned()),
+            after: vec![After::Key("2026-11-21".to_owned()), After::Item(0)],
+            on_failed: OnFailed::Wait,
             ..NewItem::default()
         };
         let mut array = String::new();

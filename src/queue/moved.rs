@@ -5,7 +5,9 @@ use super::inner::QueueInner;
 use crate::calls::{Ask, Attempts, YieldsTo, enqueue_within, in_parts, settle_within, settlements_to_json};
 use crate::description::{QueueSpec, Storage, check_items};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Action, Answer, Columns, Filter, Item, ItemRef, ItemState, NewItem, Outcome, Settlement};
+use crate::item::{
+    Action, Answer, Columns, Filter, Item, ItemRef, ItemState, NEVER_MS, NewItem, Outcome, Settlement, far_utc_ms,
+};
 use crate::metrics::CallKind;
 use crate::session::{ReadCells, Session};
 use serde_json::{Map, json};
@@ -33,6 +35,9 @@ pub(crate) fn as_new(from: &QueueSpec, to: &QueueSpec, item: &Item<'_>) -> Resul
     }
     if matches!(from.storage, Storage::Procedures(_)) || matches!(to.storage, Storage::Procedures(_)) {
         return Err(refuse("procedures that were written by hand commit by themselves".to_owned()));
+    }
+    if from.after && item.due().and_then(far_utc_ms).is_some_and(|due| due > NEVER_MS) {
+        return Err(refuse("it waits for other items of its queue".to_owned()));
     }
     if !from.subtypes.is_empty() || !to.subtypes.is_empty() {
         return Err(refuse("the columns of subtypes are not moved".to_owned()));

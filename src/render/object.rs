@@ -58,6 +58,8 @@ pub enum CodeKind {
     Function,
     /// A view.
     View,
+    /// A trigger; SQL Server only.
+    Trigger,
 }
 
 /// The name of an object, as the catalog has it.
@@ -119,6 +121,7 @@ impl fmt::Display for CodeKind {
             Self::Procedure => "PROCEDURE",
             Self::Function => "FUNCTION",
             Self::View => "VIEW",
+            Self::Trigger => "TRIGGER",
         })
     }
 }
@@ -180,6 +183,7 @@ impl Object {
             Some("PROCEDURE") => code(CodeKind::Procedure)?,
             Some("FUNCTION") => code(CodeKind::Function)?,
             Some("VIEW") => code(CodeKind::View)?,
+            Some("TRIGGER") => code(CodeKind::Trigger)?,
             Some(kind @ ("TABLE" | "TYPE" | "SEQUENCE")) => kept(kind)?,
             Some("SCHEMA") => {
                 let name = Name { schema: String::new(), name: schema.as_str().to_owned() };

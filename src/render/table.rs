@@ -244,6 +244,7 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
         resume_own => spec.lease.resume_own,
         durable => spec.lease.durable,
         expires => spec.expires.as_ref().map(quoted),
+        after => spec.after,
         direction => spec.order.direction.as_str(),
         priority,
         group => spec.order.group.as_ref().map(quoted),

@@ -4,6 +4,7 @@
 use crate::description::{ColumnKind, ColumnSpec, KeyColumn, KeySource, MAX_DELAY_MS, QueueSpec, TableSpec};
 use crate::dialect::Dialect;
 use crate::ident::Identifier;
+use crate::item::OnFailed;
 use minijinja::{Value, context};
 use serde_json::json;
 
@@ -26,6 +27,8 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     let when =
         [("due", quoted("timestamp")), ("delay_ms", quoted(&format!("milliseconds (from 0 to {MAX_DELAY_MS})")))];
     let add = [("type", json!(spec.types).to_string()), ("step", step), ("columns", columns(spec, table))];
+    let after = [("after", quoted("json")), ("on_failed", json!(OnFailed::WORDS).to_string())];
+    let after = if spec.after { &after[..] } else { &[] };
     // Bytes stand in a key as hexadecimal digits.
     let asked = |column: &KeyColumn| match column.kind {
         ColumnKind::Binary(_) => quoted("text"),
@@ -53,7 +56,7 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
     let all = |parts: &[&[(&'static str, String)]]| parts.concat();
     context! { takes => context! {
         add => context! {
-            number => spec.items_number(), ..literal(&all(&[&add[..2], &when, &add[2..]]))
+            number => spec.items_number(), ..literal(&all(&[&add[..2], &when, after, &add[2..]]))
         },
         modify => context! { sets => sets(dialect, spec), ..literal(&all(&[&key, &modify, &when])) },
         redrive => literal(&key),

@@ -106,6 +106,8 @@ fn enqueue(queue: readpast_queue, operation: Option<&CStr>) -> (readpast_status,
         columns_json: ptr::null(),
         traceparent: ptr::null(),
         tracestate: ptr::null(),
+        after_json: ptr::null(),
+        on_failed: ptr::null(),
     };
     let operation = operation.map_or(ptr::null(), CStr::as_ptr);
     // SAFETY: one item, and text.

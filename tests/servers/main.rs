@@ -4,6 +4,7 @@
 mod abandoned;
 mod adopt;
 mod adopted_postgres;
+mod after;
 mod alike;
 mod attach;
 mod bad_input;

@@ -3,7 +3,7 @@
 use super::Args;
 use crate::columns::columns;
 use crate::failure::{Failure, Result, usage};
-use readpast::item::Columns;
+use readpast::item::{After, Columns, OnFailed};
 use readpast::{Error, NewItem, QueueSpec};
 use serde_json::Value;
 use std::env;
@@ -14,6 +14,8 @@ pub struct Defaults {
     step: Option<String>,
     due: Option<String>,
     delay_ms: Option<i64>,
+    after: Vec<After>,
+    on_failed: OnFailed,
 }
 
 impl Defaults {
@@ -24,6 +26,8 @@ impl Defaults {
             step: args.step.clone(),
             due: args.due.clone(),
             delay_ms: delay.transpose().map_err(|_| usage("--delay is too long"))?,
+            after: args.after.iter().map(|key| After::Key(key.clone())).collect(),
+            on_failed: args.on_failed.unwrap_or_default(),
         })
     }
 
@@ -38,6 +42,8 @@ impl Defaults {
             // OpenTelemetry's variables for a process that another one starts.
             traceparent: env::var("TRACEPARENT").ok(),
             tracestate: env::var("TRACESTATE").ok(),
+            after: self.after.clone(),
+            on_failed: self.on_failed,
         }
     }
 
@@ -68,13 +74,15 @@ impl Defaults {
                     let delay = value.as_i64().ok_or("\"delay_ms\" must be a whole number")?;
                     (item.due, item.delay_ms) = (None, Some(delay));
                 }
+                "after" => item.after = After::read_list(&value.to_string())?,
+                "on_failed" => item.on_failed = OnFailed::read(&text()?)?,
                 // The two belong together: the process's own is not left beside another's.
                 "traceparent" => (item.traceparent, item.tracestate) = (Some(text()?), state.clone()),
                 "tracestate" => {}
                 _ => {
                     return Err(format!(
-                        "there is no {key:?} beside \"columns\"; there are type, step, due, delay_ms, traceparent and \
-                         tracestate"
+                        "there is no {key:?} beside \"columns\"; there are type, step, due, delay_ms, after, on_failed, \
+                         traceparent and tracestate"
                     ));
                 }
             }

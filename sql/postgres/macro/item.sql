@@ -89,6 +89,10 @@ NOT EXISTS (
 {%- macro goes_around() -%}
 EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}')
 {%- endmacro -%}
+{#- No item waits for it. -#}
+{%- macro not_waited_for() -%}
+NOT EXISTS (SELECT 1 FROM {{ object(queue ~ "_after") }} AS w WHERE w.parent = q.enqueued_at AND w.outcome IS NULL)
+{%- endmacro -%}
 {#- Not of a type that is paused. -#}
 {%- macro not_paused() %}(q.{{ role.kind }}::text = ANY(paused_)) IS NOT TRUE{% endmacro -%}
 {#- A claim that was to change a row which did not change ends: the row is one that its table refuses. -#}

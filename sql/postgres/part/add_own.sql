@@ -1,5 +1,5 @@
 
-{%- if dedup %}
+{%- if dedup or after %}
     IF replayed_ THEN
         SELECT p.at, p.result
         INTO at_, result_
@@ -14,8 +14,14 @@
 {%- endif %}
     FOR attempt_ IN 1..5 LOOP
         BEGIN
-{%- if dedup %}
+{%- if dedup or after %}
 {% include "part/add_unique.sql" %}
+{%- if after %}
+
+            IF EXISTS (SELECT 1 FROM json_to_recordset(items_) AS i (after json) WHERE json_typeof(i.after) <> 'null') THEN
+                PERFORM {{ object("wait_" ~ queue) }}(items_, result_, now_);
+            END IF;
+{%- endif %}
 
             UPDATE {{ object("queue_operation") }} AS p
             SET result = result_

@@ -7,16 +7,24 @@
         SELECT
             (i.position - 1)::integer AS ordinal,
             nextval({{ literal(queue ~ "_seq") }}) AS number,
+{%- if after %}
+            CASE
+                /* Until it waits no more. */
+                WHEN json_typeof(i.after) = 'array' AND json_array_length(i.after) > 0 THEN timestamptz '9999-12-31 00:00:00+00'
+                ELSE COALESCE({{ m.finite("i.due") }}, now_ + i.delay_ms * interval '1 millisecond', now_)
+            END AS scheduled_for,
+{%- else %}
             COALESCE({{ m.finite("i.due") }}, now_ + i.delay_ms * interval '1 millisecond', now_) AS scheduled_for,
+{%- endif %}
             COALESCE(i.type, {{ text(types[0]) }}) AS type,
             {% if steps %}COALESCE(i.step, {{ text(steps[0]) }}) AS step{% else %}i.step{% endif %},
             i.columns
         FROM
             ROWS FROM (
-                json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json)
-            ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, position)
+                json_to_recordset(items_) AS (type text, step text, due timestamptz, delay_ms bigint, columns json{{ ", after json" if after }})
+            ) WITH ORDINALITY AS i (type, step, due, delay_ms, columns, {{ "after, " if after }}position)
     ),
-    {{ "item" if dedup else "keyed" }} AS MATERIALIZED (
+    {{ "item" if dedup or after else "keyed" }} AS MATERIALIZED (
         SELECT
             n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
             + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type,
@@ -24,7 +32,7 @@
         FROM numbered AS n
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
     ),
-{%- if not dedup %}
+{%- if not dedup and not after %}
     /* Written once, with its answers. Another attempt of the same call that is under way is waited for, before anything is added. */
     remembered AS (
         INSERT INTO {{ object("queue_operation") }} (operation_id, call, at, result)

@@ -3,14 +3,14 @@
     SELECT json_agg(
         json_build_object(
             'key', i.key,
-            'duplicate', (i.key IN (SELECT b.enqueued_at FROM added AS b)) IS NOT TRUE{% if dedup.existing %},
+            'duplicate', {% if dedup %}(i.key IN (SELECT b.enqueued_at FROM added AS b)) IS NOT TRUE{% else %}FALSE{% endif %}{% if dedup and dedup.existing %},
             'columns', i.columns{% endif %}
         )
         ORDER BY i.ordinal
     )
     INTO result_
     FROM item AS i;
-{%- if dedup.existing %}
+{%- if dedup and dedup.existing %}
 
     /* A statement of its own: it sees what the insertion met. What is finished since then has no key to tell. */
     SELECT json_agg(

@@ -1,3 +1,6 @@
+{%- if after %}
+{% include "part/after_table.sql" %}
+{%- endif %}
 {% filter made("TYPE", queue ~ "_type") %}
 /* {{ queue }}: the items. A row is both a domain record and a work item. */
 DO $$

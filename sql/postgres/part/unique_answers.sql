@@ -1,6 +1,6 @@
         SELECT
             CASE WHEN r.duplicate THEN 'DUPLICATE' ELSE 'OK' END, (r.position - 1)::integer, NULL::bigint,
-            {{ "r.key" if dedup.existing else "CASE WHEN NOT r.duplicate THEN r.key END" }},
+            {{ "r.key" if not dedup or dedup.existing else "CASE WHEN NOT r.duplicate THEN r.key END" }},
             CASE WHEN NOT r.duplicate THEN {{ at }} END,
             CASE WHEN NOT r.duplicate THEN 0 END, CASE WHEN NOT r.duplicate THEN 'Pending' END
         FROM

@@ -9,13 +9,13 @@
 Enqueue many items in one call that can be repeated: asked again with the same operation_, the same keys come again and
 nothing is added.
 items_ is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,
-due (UTC) or delay_ms.{{ " What a subtype has is an\nobject among the columns, by the subtype's name." if subtypes }}
+due (UTC) or delay_ms{{ "; and after (an array of keys, and of places of earlier elements), on_failed" if after }}.{{ " What a subtype has is an\nobject among the columns, by the subtype's name." if subtypes }}
 One row per element: its position, key and token. checked_by_ is the library's: the number of the description that it has
 checked the items by, which spares the check where that is the one installed.
 {%- if dedup %} DUPLICATE where the same work is there already,
 with {{ "the key of that item" if dedup.existing else "no key" }} and without a token.
 {%- endif %}
-Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}; queue_sleeper, passing over what others hold.
+Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", " ~ queue ~ "_after" if after }}; queue_sleeper, passing over what others hold.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(operation_ uuid, items_ json, checked_by_ text DEFAULT NULL)
 RETURNS TABLE ({{ m.answer_columns() | listed(4) }}
@@ -25,7 +25,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
-{%- if dedup or not own %}
+{%- if dedup or after or not own %}
     replayed_ boolean := FALSE;
 {%- endif %}
 {%- if not own %}
@@ -38,7 +38,7 @@ DECLARE
 {%- for column in key %}
     new_{{ loop.index }}_ {{ key_types[loop.index0] }};
 {%- endfor %}
-{%- elif dedup %}
+{%- elif dedup or after %}
     result_ json;
     at_ timestamptz;
 {%- endif %}
@@ -46,7 +46,7 @@ BEGIN
 {%- include "part/local_time.sql" %}
 {{- check.takes(procedure, takes.add, number=takes.add.number) }}
 
-{%- if dedup or not own %}
+{%- if dedup or after or not own %}
 {% include "part/remember.sql" %}
     IF NOT replayed_ THEN
         PERFORM {{ object("queue_ring") }}('{{ queue }}')

@@ -59,6 +59,9 @@ BEGIN
             {{ m.is_its() }}
 {%- endif %}
 {%- include "part/fits.sql" %}
+{%- if after %}
+            AND {{ m.not_waited_for() }}
+{%- endif %}
             ORDER BY {{ m.columns() }}
             LIMIT max_
             FOR UPDATE OF q SKIP LOCKED

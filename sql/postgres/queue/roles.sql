@@ -10,7 +10,7 @@
 {%- set report = ["queue_action_note", "queue_workers_seen", "queue_minute_keep"] -%}
 {%- set done = ["queue_is_done"] -%}
 {%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] + (["attempts_" ~ queue] if attempt_history else [])
-    + (["limits_" ~ queue] if limits else []) -%}
+    + (["limits_" ~ queue] if limits else []) + (["waits_" ~ queue] if after else []) -%}
 {%- set operate = ["redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"]
     + (["schedule_" ~ queue ~ "_trx"] if schedules is not none else []) + (["limit_" ~ queue ~ "_trx"] if limits else []) -%}
 {%- set granted = [

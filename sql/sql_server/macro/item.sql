@@ -297,3 +297,10 @@ database's has not would become question marks.
 {%- endmacro -%}
 {#- Arrivals of the last hour; a clock that is a little fast hides none, and a plan for later has not come. -#}
 {%- macro lately(at, now) -%}{{ at }} > DATEADD(HOUR, -1, {{ now }}) AND {{ at }} <= DATEADD(MINUTE, 1, {{ now }}){%- endmacro -%}
+{#- No item waits for it. -#}
+{%- macro not_waited_for() -%}
+NOT EXISTS (
+                SELECT 1 FROM {{ object(queue ~ "_After") }} AS x WITH (ROWLOCK)
+                WHERE x.[Parent] = q.[EnqueuedAt] AND x.[Outcome] IS NULL
+            )
+{%- endmacro -%}

@@ -1,5 +1,5 @@
         INSERT INTO @_New (
-            [Ordinal], [Type], [Step], [DueAt]
+            [Ordinal], [Type], [Step], [DueAt]{{ ", [Waits]" if after }}
 {%- for c in t.given %}{{ ",\n            " if loop.index0 % 8 == 0 else ", " }}{{ c.var }}{% endfor %}
 {%- for u in t.subtypes %}, [{{ u.alias }}]{% for c in u.columns %}, {{ c.var }}{% endfor %}{% endfor %}
 {%- for k in t.key if k.given %}, {{ k.var }}{% endfor %}
@@ -8,6 +8,9 @@
             CAST(j.[key] AS int), r.[Type],
             {{ "COALESCE(r.[Step], " ~ text(steps[0]) ~ ")" if steps else "r.[Step]" }},
             COALESCE(r.[DueAt], DATEADD(MILLISECOND, r.[DelayMs] % 1000, DATEADD(SECOND, r.[DelayMs] / 1000, @_Now)))
+{%- if after %},
+            CASE WHEN EXISTS (SELECT 1 FROM OPENJSON(r.[After])) THEN 1 ELSE 0 END
+{%- endif %}
 {%- for c in t.given %},
             {{ of.given(c, "h") }}
 {%- endfor %}
@@ -22,7 +25,7 @@
         FROM (SELECT TOP (@_Limit) k.[key], k.[value] FROM OPENJSON(@Items) AS k) AS j
         CROSS APPLY OPENJSON(j.[value]) WITH (
             [Type] nvarchar(max) '$.type', [Step] nvarchar(max) '$.step', [DueAt] datetime2(7) '$.due',
-            [DelayMs] bigint '$.delay_ms'
+            [DelayMs] bigint '$.delay_ms'{{ ", [After] nvarchar(max) '$.after' AS JSON" if after }}
 {%- for c in t.given %},
             {{ c.var }} {{ c.json_type }} '{{ c.path | replace("'", "''") }}'{{ " AS JSON" if c.is_json }}
 {%- endfor %}
@@ -82,6 +85,7 @@
             {%- elif a.from == "literal" %}{{ a.literal }}
             {%- elif a.from == "kind" %}COALESCE(n.[Type], {{ text(types[0]) }})
             {%- elif a.from == "step" %}n.[Step]
+            {%- elif a.from == "due" and after %}CASE WHEN n.[Waits] = 1 THEN '9999-12-31' ELSE COALESCE(n.[DueAt], @_Now) END /* until it waits no more */
             {%- elif a.from == "due" %}COALESCE({{ item.theirs(t, "n.[DueAt]") }}, {{ item.theirs(t, "n." ~ a.var) ~ ", " if a.var }}{{ at }})
             {%- elif a.var %}COALESCE({{ item.theirs(t, "n." ~ a.var) }}, {{ at }})
             {%- else %}{{ at }}{% endif %}{{ "," if not loop.last }}
@@ -219,4 +223,12 @@
         WHERE
             {{ "n.[IsNew] = 1 AND " if dedup }}{% if role.due %}n.[Step] IS NOT NULL{% elif role.step %}n.[DueAt] > @_Now{% else %}(n.[Step] IS NOT NULL OR n.[DueAt] > @_Now){% endif %};
 {%- endif %}
+{%- endif %}
+{%- if after %}
+
+        IF EXISTS (SELECT 1 FROM @_New AS n WHERE n.[Waits] = 1)
+        BEGIN
+            SET @_Result = (SELECT a.[Ordinal] AS [ordinal], a.[Answer] AS [answer], a.[Key] AS [key] FROM @_Added AS a FOR JSON PATH);
+            EXECUTE {{ object(queue ~ "_Wait") }} @Items = @Items, @Answers = @_Result, @Now = @_Now;
+        END;
 {%- endif %}

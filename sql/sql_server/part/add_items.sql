@@ -8,7 +8,7 @@ Called by the Add_{{ queue }}_Set_ procedures: in the caller's transaction (@Wit
 {{- ", and again when a key was taken" if own }}.
 Nobody is granted it.
 Returns an answer per element, as they do.
-Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_After" if after }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}
     @Operation uniqueidentifier, @Items nvarchar(max), @Within bit

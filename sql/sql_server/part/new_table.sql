@@ -14,7 +14,7 @@
 {%- endfor %}
 {%- endfor %}
 {{- item.declared(t, "NULL") }}
-        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL, [DueAt] datetime2(7) NULL{{ "," if dedup }}
+        [Ordinal] int NOT NULL PRIMARY KEY, [Type] nvarchar(60) NULL, [Step] nvarchar(60) NULL, [DueAt] datetime2(7) NULL{{ ",\n        [Waits] bit NOT NULL" if after }}{{ "," if dedup }}
 {%- if dedup %}
         [First] int NULL, [IsNew] bit NOT NULL DEFAULT 1
 {%- endif %}

@@ -2,7 +2,7 @@
 {%- import "macro/write.sql" as write -%}
 {%- import "macro/column.sql" as of -%}
 {%- import "macro/take.sql" as take -%}
-{%- set item_text = "@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,\ndue (UTC) or delay_ms." -%}
+{%- set item_text = "@Items is a JSON array of objects: columns (an object of the queue's own columns) and, where wanted, type, step,\ndue (UTC) or delay_ms" ~ ("; and after (an array of keys, and of places of earlier elements), on_failed" if after) ~ "." -%}
 {%- if t.subtypes -%}
 {%- set item_text = item_text ~ " What a subtype has is an object among the columns, by the subtype's name." -%}
 {%- endif -%}
@@ -16,7 +16,7 @@ Enqueue many items {{ "inside the caller's transaction: they are there when it c
 {{ item_text }}
 @Operation makes the call repeatable: asked again with the same value, the same keys come again and nothing is added.
 {{ result_text }}
-Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+Table access order: QueueOperation, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_After" if after }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
 {%- if transaction == "trx" %}

@@ -1,7 +1,7 @@
 {% import "macro/item.sql" as item -%}
 {%- set procedure = "Purge_" ~ queue ~ "_trx" -%}
 {%- set fits %}{% include "part/fits.sql" %}{% endset -%}
-{%- set may_go = "fit.[Fits] = 1" -%}
+{%- set may_go = "fit.[Fits] = 1" ~ ("\n            AND " ~ item.not_waited_for() if after) -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
 Delete up to @Max finished items that fit @Filter, in the order of their keys{{ ", and as many rows of " ~ queue ~ "_Lease\nwhose items are gone" if beside }}. @Filter is that of Find_{{ queue }}; without a status it means Completed,
@@ -40,6 +40,9 @@ BEGIN
 {%- set into = "@_Found" %}
 {%- for by in ["keys", "ended", "all"] if own or by != "ended" %}
 {%- set further %}
+{%- if after %}
+        AND {{ item.not_waited_for() }}
+{%- endif %}
 {%- if own and by == "all" %}
         /* An item that was enqueued later cannot have changed before. */
         AND (@_Before IS NULL OR q.[EnqueuedAt] < @_Before)

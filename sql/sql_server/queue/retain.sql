@@ -15,6 +15,9 @@ WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueRetention") }} AS r WHERE r.[Que
             {{ "OR " if not loop.first }}({{ item.status(t) | indent(12) }} = '{{ rule.state }}' AND {{ changed }} < DATEADD(SECOND, -{{ rule.seconds }}, @_Now))
 {%- endfor %}
         )
+{%- if after %}
+            AND {{ item.not_waited_for() }}
+{%- endif %}
 {%- endset %}
 {%- endif %}
 {% filter made("PROCEDURE", procedure) %}
@@ -79,6 +82,9 @@ BEGIN
 {%- if own %}
                 /* An item that was enqueued later cannot have ended before: younger items are not read. */
                 AND q.[EnqueuedAt] < DATEADD(SECOND, -{{ rule.seconds }}, @_Now)
+{%- endif %}
+{%- if after %}
+                AND {{ item.not_waited_for() }}
 {%- endif %}
             ORDER BY {{ item.of_item(t) }}{% if beside %}
             OPTION (LOOP JOIN, FORCE ORDER){% endif %};

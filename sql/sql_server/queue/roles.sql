@@ -11,7 +11,7 @@
 {%- set report = ["QueueActionNote", "QueueWorkersSeen", "QueueMinuteKeep"] -%}
 {%- set done = ["QueueIsDone"] -%}
 {%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] + (["Attempts_" ~ queue] if attempt_history else [])
-    + (["Limits_" ~ queue] if limits else []) -%}
+    + (["Limits_" ~ queue] if limits else []) + (["Waits_" ~ queue] if after else []) -%}
 {%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"]
     + (["Schedule_" ~ queue ~ "_trx"] if schedules is not none else []) + (["Limit_" ~ queue ~ "_trx"] if limits else []) -%}
 {%- set granted = [

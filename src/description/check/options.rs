@@ -17,6 +17,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     limits::check(&root.key("limit"), spec)?;
     trace(&root.key("trace"), spec)?;
     expires(&root.key("expires"), spec)?;
+    after(&root.key("after"), spec)?;
     ranges(&root, spec)?;
     backoff(&root.key("backoff"), spec)?;
     let why = || {
@@ -143,6 +144,19 @@ fn expires(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     place.need(spec.claimed_by().is_none(), || "is for queues whose items readpast claims".to_owned())?;
     let is_local = spec.table().is_some_and(|table| table.local_time);
     place.need(!is_local, || "cannot be in a table whose times are local: this one is compared with UTC".to_owned())
+}
+
+fn after(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
+    if !spec.after {
+        return Ok(());
+    }
+    // A table of others has programs whose statements a trigger would disturb, and keys in any order.
+    place.need(spec.is_own(), || "is for tables of readpast's own".to_owned())?;
+    let names = spec.dedup.as_ref().is_none_or(|dedup| dedup.existing);
+    place.need(names, || {
+        "needs dedup.existing = true: an item may wait for an earlier one of its call, which may be a duplicate"
+            .to_owned()
+    })
 }
 
 fn backoff(place: &DescriptionPath, spec: &QueueSpec) -> Checked {

@@ -1,8 +1,8 @@
 //! The keys of a description itself.
 
 use super::at::{At, KnownKeys};
-use super::keys::Kind::{Own, Text, Texts};
-use super::keys::{self, Key, key, needed, or};
+use super::keys::Kind::{Flag, Own, Text, Texts};
+use super::keys::{self, Key, key, needed, or, special};
 use super::options::{self, ATTEMPTS_KEYS, DEDUP, LEASE, ORDER, ROLES};
 use super::{columns, limits, procedures, retention, schedules, table};
 use crate::description::check::SHARDS;
@@ -53,7 +53,7 @@ pub(super) static QUEUE: [Key<QueueSpec>; 6] = [
 ];
 
 /// Those of a queue with a table; hand-written procedures decide them.
-pub(super) static OPTIONS: [Key<QueueSpec>; 16] = [
+pub(super) static OPTIONS: [Key<QueueSpec>; 17] = [
     or(
         "any step is allowed",
         key(
@@ -90,6 +90,11 @@ pub(super) static OPTIONS: [Key<QueueSpec>; 16] = [
         ),
         "Which column has the time after which an item is not begun any more: see below.",
     ),
+    special(key(
+        "after",
+        Flag(|spec| &mut spec.after),
+        "Whether an item may wait until others have ended: see below. Not with `table`.",
+    )),
     key(
         "claim_by",
         Own("list of `\"type\"`, `\"step\"`", options::claim_by, options::written_claim_by),
@@ -205,6 +210,7 @@ pub(super) fn start(queue: QueueName) -> QueueSpec {
         subtypes: Vec::new(),
         trace: None,
         expires: None,
+        after: false,
         order: OrderSpec::default(),
         claim_by: ClaimBySpec::default(),
         shards: None,
@@ -274,6 +280,8 @@ impl QueueSpec {
         let table = if let Storage::Table(_) = self.storage { table::written(self) } else { None };
         let all =
             json!([self.types, self.steps, columns::written(&self.columns), columns::written_subtypes(self), table]);
+        // Most have none, whose number stays as it was.
+        let all = if self.after { json!([all, "after"]) } else { all };
         Uuid::new_v5(&Uuid::NAMESPACE_OID, all.to_string().as_bytes()).to_string()
     }
 }

@@ -250,6 +250,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
             QueueSpec {
                 queue: QueueName::new("Work").unwrap(),
                 limits: Vec::new(),
+                after: own && flag && !dedup,
                 claim_by: if own {
                     ClaimBySpec { kind: flag, step: by_group != by_priority }
                 } else {

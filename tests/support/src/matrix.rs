@@ -184,6 +184,15 @@ fn options() -> Vec<(&'static str, Value)> {
             json!({"dedup": {"columns": ["Customer", "Reference"], "answer": "existing",
             "among": "unfinished"}}),
         ),
+        (
+            "after",
+            json!({"after": true, "dedup": {"columns": ["Customer", "Reference"], "answer": "existing", "among": "unfinished"}}),
+        ),
+        (
+            "after_kept",
+            json!({"after": true, "retention": {"completed": "30d", "failed": "365d"}, "claim_by": ["type"]}),
+        ),
+        ("after_shards", json!({"after": true, "shards": 3, "completion": "delete"})),
         ("schedule", json!({"schedule": []})),
         ("roles", json!({"roles": {"producer": "p", "worker": "w", "operator": "o"}})),
         ("monitor", json!({"roles": {"monitor": "m"}, "order": {"group": "Customer"}})),
@@ -230,6 +239,9 @@ const REFUSED: &[&str] = &[
     "whole_limit",
     "whole_limit_queue",
     "whole_limit_ordered",
+    "whole_after",
+    "whole_after_kept",
+    "whole_after_shards",
     "bare_by_type",
     "bare_by_step",
     "bare_by_kind",
@@ -238,6 +250,9 @@ const REFUSED: &[&str] = &[
     "bare_limit",
     "bare_limit_queue",
     "bare_limit_ordered",
+    "bare_after",
+    "bare_after_kept",
+    "bare_after_shards",
     "bare_retention",
     "bare_own_types",
     "bare_subtypes",
@@ -284,6 +299,8 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
                         "limit",
                         "limit_queue",
                         "limit_ordered",
+                        "after_kept",
+                        "after_shards",
                     ];
                     if !alone.contains(&option) {
                         merge(&mut together, &fragment);

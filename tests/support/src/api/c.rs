@@ -5,8 +5,8 @@ use super::{Api, Problem, Taken};
 use crate::fixture::Settings;
 use readpast::ffi::*;
 use readpast::item::{
-    Action, Answer, ColumnType, ItemRef, ItemState, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement,
-    StepCounts,
+    Action, After, Answer, ColumnType, ItemRef, ItemState, Lease, NewItem, OnFailed, Outcome, QueueStats, Receipt,
+    Settlement, StepCounts,
 };
 use serde_json::{Value, json};
 use std::{
@@ -335,19 +335,20 @@ impl Api for CQueue {
     }
 
     fn enqueue(&self, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>, Problem> {
-        let texts: Vec<[Option<CString>; 6]> = items
+        let texts: Vec<[Option<CString>; 7]> = items
             .iter()
             .map(|item| {
                 let columns = item.columns.to_json();
                 let (parent, state) = (item.traceparent.as_deref(), item.tracestate.as_deref());
-                [item.kind.as_deref(), item.step.as_deref(), item.due.as_deref(), Some(columns.as_str()), parent, state]
-                    .map(optional)
+                let after = Some(After::list_json(&item.after)).filter(|_| !item.after.is_empty());
+                let (kind, step, due) = (item.kind.as_deref(), item.step.as_deref(), item.due.as_deref());
+                [kind, step, due, Some(columns.as_str()), parent, state, after.as_deref()].map(optional)
             })
             .collect();
         let structs: Vec<_> = items
             .iter()
             .zip(&texts)
-            .map(|(item, [kind, step, due, columns, parent, state])| readpast_new_item {
+            .map(|(item, [kind, step, due, columns, parent, state, after])| readpast_new_item {
                 struct_size: size_of::<readpast_new_item>(),
                 r#type: pointer(kind),
                 step: pointer(step),
@@ -356,6 +357,12 @@ impl Api for CQueue {
                 columns_json: pointer(columns),
                 traceparent: pointer(parent),
                 tracestate: pointer(state),
+                after_json: pointer(after),
+                on_failed: match item.on_failed {
+                    OnFailed::Fail => ptr::null(),
+                    OnFailed::Run => c"run".as_ptr(),
+                    OnFailed::Wait => c"wait".as_ptr(),
+                },
             })
             .collect();
         let mut receipts = readpast_receipts { id: 7 };

@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("waits_" ~ queue) }}(?::text)

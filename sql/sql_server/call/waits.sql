@@ -1,0 +1,1 @@
+{CALL {{ object("Waits_" ~ queue) }} (?)}
