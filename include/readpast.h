@@ -555,8 +555,15 @@ typedef struct {
     const char *traceparent;
     /// The `tracestate` that belongs to it. NULL: none.
     const char *tracestate;
+    /// The items for which it waits, as a JSON array: texts are keys of items of the queue, numbers the places of earlier items of
+    /// `items`, from 0 on, of its own thousand. It is due when all of them are over, and not before `due`. NULL or `"[]"`: none.
+    /// Only in a queue whose description has `after`.
+    const char *after_json;
+    /// Its fate when one of them ends in another way than Completed: `"fail"`, it becomes Failed, and so do those that wait for it;
+    /// `"run"`, the other counts as done; `"wait"`, it waits until the other is started again and completed. NULL: `"fail"`.
+    const char *on_failed;
 } readpast_new_item;
-#define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL, NULL, NULL}
+#define READPAST_NEW_ITEM_INIT {sizeof(readpast_new_item), NULL, NULL, -1, NULL, NULL, NULL, NULL, NULL, NULL}
 
 /// The outcomes of the items of one `readpast_queue_enqueue`, in the order of the items. Immutable; any number of threads may
 /// read it. It does not need its queue.

@@ -24,6 +24,8 @@ func followersJSON(followers []Follower) (string, error) {
 		Columns     json.RawMessage `json:"columns,omitempty"`
 		Traceparent string          `json:"traceparent,omitempty"`
 		Tracestate  string          `json:"tracestate,omitempty"`
+		After       []any           `json:"after,omitempty"`
+		OnFailed    OnFailed        `json:"on_failed,omitempty"`
 	}
 	members := make([]member, len(followers))
 	for i := range followers {
@@ -34,7 +36,7 @@ func followersJSON(followers []Follower) (string, error) {
 		}
 		members[i] = member{
 			Queue: followers[i].Queue, Type: item.Type, Step: item.Step, Due: item.Due, Columns: json.RawMessage(columns),
-			Traceparent: item.Traceparent, Tracestate: item.Tracestate,
+			Traceparent: item.Traceparent, Tracestate: item.Tracestate, After: item.afterList(), OnFailed: item.OnFailed,
 		}
 		if item.Delay != 0 {
 			delay := milliseconds(item.Delay)

@@ -26,6 +26,47 @@ type NewItem struct {
 	Traceparent string
 	// Tracestate is the header that belongs to it.
 	Tracestate string
+	// After are the keys of items of the queue for which it waits: it is due when all of them are over, and not before Due.
+	// Only in a queue whose description has after.
+	After []string
+	// AfterItems are the places of earlier items of the call for which it waits, from 0 on.
+	AfterItems []int
+	// OnFailed is its fate when one of them ends in another way than completed.
+	OnFailed OnFailed
+}
+
+// OnFailed is the fate of an item when one that it waits for ends in another way than completed.
+type OnFailed string
+
+const (
+	// OnFailedFail lets it fail, and those that wait for it: the default.
+	OnFailedFail OnFailed = "fail"
+	// OnFailedRun counts the other as done.
+	OnFailedRun OnFailed = "run"
+	// OnFailedWait lets it wait until the other is started again and completed.
+	OnFailedWait OnFailed = "wait"
+)
+
+// afterList are keys and places, or nil.
+func (n *NewItem) afterList() []any {
+	var all []any
+	for _, key := range n.After {
+		all = append(all, key)
+	}
+	for _, place := range n.AfterItems {
+		all = append(all, place)
+	}
+	return all
+}
+
+// afterJSON is the list as the library takes it; empty for none.
+func (n *NewItem) afterJSON() (string, error) {
+	all := n.afterList()
+	if all == nil {
+		return "", nil
+	}
+	text, err := json.Marshal(all)
+	return string(text), err
 }
 
 // Columns are values by column. Times are made UTC; bytes become the base64 that binary columns take. A

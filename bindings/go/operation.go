@@ -51,8 +51,14 @@ func (o Operation) Enqueue(ctx context.Context, items ...NewItem) (Receipts, err
 		if item.Delay < 0 {
 			return nil, negativeDelay(item.Delay)
 		}
-		trace := capi.Trace{Parent: item.Traceparent, State: item.Tracestate}
-		packed.Add(item.Type, item.Step, item.delayMs(), item.Due, columns, trace)
+		after, err := item.afterJSON()
+		if err != nil {
+			return nil, err
+		}
+		packed.Add(capi.NewItem{
+			Type: item.Type, Step: item.Step, DelayMs: item.delayMs(), Due: item.Due, Columns: columns,
+			Traceparent: item.Traceparent, Tracestate: item.Tracestate, After: after, OnFailed: string(item.OnFailed),
+		})
 	}
 	if err := o.queue.ready(ctx); err != nil {
 		return nil, err

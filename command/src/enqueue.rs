@@ -13,7 +13,7 @@ use crate::signals::Stop;
 use crate::{connection, duration};
 use arguments::Defaults;
 use lines::{InputLine, InputLines};
-use readpast::item::OnFailed;
+use readpast::item::{After, OnFailed};
 use readpast::queue::MAX_ITEMS;
 use readpast::{NewItem, Queue, Receipt};
 use serde_json::json;
@@ -28,7 +28,8 @@ use uuid::Uuid;
 /// lines of JSON: {"Recipient": "a@example.org"}, or, for more than columns,
 /// {"columns": {"Recipient": "a@example.org"}, "type": "Email", "step": "...", "due": "2026-11-21T08:30:00Z"} (or
 /// "delay_ms": 60000 instead of "due"). For a queue with trace, also "traceparent" and "tracestate"; items without them get
-/// TRACEPARENT and TRACESTATE of the environment.
+/// TRACEPARENT and TRACESTATE of the environment. In a queue with after, "after" names the items for which one waits: keys, and
+/// places of earlier lines, from 0 on, in the same batch; "on_failed" is "fail", "run" or "wait".
 ///
 /// Items are sent in batches, each as a whole or not at all. A file is checked before anything is sent; of standard input, the
 /// batches before a bad line are enqueued. --operation makes it safe to repeat the command: the same input (the bad line may be
@@ -162,6 +163,20 @@ fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: InputLines, quie
     Ok(if refused > 0 { Exit::Refused } else { Exit::Done })
 }
 
+/// Has an item name others, for which it waits, by their places in the batch, where the line has them by those in the input, from 0 on.
+fn in_batch(lines: &[usize], item: &mut NewItem) -> Result<()> {
+    for after in &mut item.after {
+        let After::Item(place) = after else { continue };
+        let found = lines.iter().position(|line| *line == *place + 1);
+        let Some(found) = found else {
+            let why = format!("an item waits for line {}, which is in no batch of {} with it", *place + 1, lines.len());
+            return Err(usage(format!("{why}; raise --batch, or give its key")));
+        };
+        *place = found;
+    }
+    Ok(())
+}
+
 /// Sends batches and prints their outcomes.
 struct Sender<'a> {
     queue: &'a Queue,
@@ -183,7 +198,10 @@ impl Sender<'_> {
         let first = *first;
         // Each batch has an identity of its own that follows from that of the input.
         let operation = Uuid::from_u128(self.operation.as_u128().wrapping_add(self.batches)).to_string();
-        let (lines, items): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        let (lines, mut items): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        for item in &mut items {
+            in_batch(&lines, item)?;
+        }
         let enqueued = match self.queue.enqueue(&items, Some(&operation)) {
             Ok(enqueued) => enqueued,
             // All items of the arguments.

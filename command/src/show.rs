@@ -8,8 +8,10 @@ use crate::global::Global;
 use crate::output::{Output, note};
 use crate::printable::{one_line, printable};
 use crate::why;
+use readpast::ask::{self, Around};
+use readpast::item::Wait;
 use readpast::queue::MAX_ITEMS;
-use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Why, ask};
+use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Why};
 
 /// Shows items by key in full, or by filter, a line each
 ///
@@ -53,13 +55,20 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             Some(item) => {
                 // It may cost a scan: not for each of many.
                 let why = if args.keys.len() == 1 { queue.why(key)? } else { None };
-                let attempts = attempts(&queue, key)?;
+                let (attempts, waits) = (attempts(&queue, key)?, ask::waits(&queue, key)?);
                 out.answer(
                     || {
                         in_full(queue.spec(), &item, why.as_ref())
+                            + &wait_lines(&waits)
                             + &attempt_lines(attempts.as_deref().unwrap_or_default())
                     },
-                    || ask::item(queue.spec(), &item, why.as_ref(), attempts.as_deref()),
+                    || {
+                        ask::item(
+                            queue.spec(),
+                            &item,
+                            &Around { why: why.as_ref(), attempts: attempts.as_deref(), waits: &waits },
+                        )
+                    },
                 )?;
             }
             None => {
@@ -80,7 +89,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                 return Ok(Exit::Done);
             }
             left -= 1;
-            out.answer(|| line(queue.spec(), &item), || ask::item(queue.spec(), &item, None, None))?;
+            out.answer(|| line(queue.spec(), &item), || ask::item(queue.spec(), &item, &Around::default()))?;
         }
         out.flush()?;
     }
@@ -126,6 +135,20 @@ pub fn in_full(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>) -> String {
         lines.push(format!("  {name:<width$}  {indented}"));
     }
     lines.join("\n")
+}
+
+/// The items for which one waits, and those that wait for it, a line each; empty without any.
+fn wait_lines(waits: &[Wait]) -> String {
+    let lines = waits.iter().map(|wait| {
+        let relation = match (wait.is_parent, wait.is_over) {
+            (true, false) => "waits for",
+            (true, true) => "waited for",
+            (false, false) => "waited for by",
+            (false, true) => "was waited for by",
+        };
+        format!("\n  {relation} {} ({})", one_line(&wait.key), wait.state.map_or("gone", ItemState::as_str))
+    });
+    lines.collect()
 }
 
 /// The ended attempts, a paragraph each; empty without any.

@@ -49,7 +49,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                 if !matches!(item.state(), Some(ItemState::Completed | ItemState::PartiallyCompleted)) {
                     exit = Exit::Refused;
                 }
-                out.answer(|| line(queue.spec(), &item), || ask::item(queue.spec(), &item, None, None))?;
+                out.answer(|| line(queue.spec(), &item), || ask::item(queue.spec(), &item, &ask::Around::default()))?;
             }
             Waited::Gone => {
                 exit = Exit::Refused;

@@ -1,10 +1,10 @@
 //! Items, as they are and why they wait.
 
 use super::given::Given;
-use super::question::{Field, Question, number, object, text};
+use super::question::{Field, Question, boolean, number, object, text};
 use crate::description::QueueSpec;
 use crate::error::{ErrorKind, Result};
-use crate::item::{Attempt, Item, ItemRef, ItemState, Why};
+use crate::item::{Attempt, Item, ItemRef, ItemState, Wait, Why};
 use crate::queue::{MAX_ITEMS, Queue};
 use serde_json::{Value, json};
 
@@ -24,7 +24,8 @@ const KEY: &[Field] = &[text("key", "the item's key or short number")];
 const WHY_MEMBERS: &[Field] = &[
     text(
         "why.reason",
-        "`due_later`, `held`, `lease_ran_out`, `refused`, `queue_paused`, `paused`, `finished`, `blocked`, `limited` or `waiting`",
+        "`due_later`, `held`, `lease_ran_out`, `refused`, `queue_paused`, `paused`, `finished`, `blocked`, `after`, \
+         `limited` or `waiting`",
     ),
     text("why.text", "a sentence for a person"),
 ];
@@ -54,7 +55,7 @@ pub(super) static FIND: Question = Question {
         let (filter, after) = (given.filter()?.unwrap_or_default(), given.text("after")?);
         let max = given.count("max", MAX_ITEMS, PAGE)?;
         let page = queue.find(&filter, after.as_deref(), max)?;
-        let items: Vec<_> = page.iter().map(|found| item(queue.spec(), &found, None, None)).collect();
+        let items: Vec<_> = page.iter().map(|found| item(queue.spec(), &found, &Around::default())).collect();
         let next = page.iter().last().filter(|_| page.len() == max as usize).map(|last| json!(last.key()));
         Ok(format!("{{\"items\":[{}],\"after\":{}}}", items.join(","), next.unwrap_or_default()))
     },
@@ -85,6 +86,20 @@ pub(super) static SHOW: Question = Question {
             text("attempts[].step", "the item's step then").or_none(),
             text("attempts[].response", "the response of its end").or_none(),
             text("attempts[].error", "the error of its end").or_none(),
+            text(
+                "waits_for[].key",
+                "the key of an item for which it waits or has waited, if the description has `after`",
+            ),
+            text("waits_for[].status", "the state of that item; null when it is gone").or_none(),
+            boolean("waits_for[].over", "whether the wait is over"),
+            text(
+                "waits_for[].on_failed",
+                "`fail`, `run` or `wait`: the fate of the one that waits when the other does not complete",
+            ),
+            text(
+                "waited_for_by[].key",
+                "the key of an item that waits or has waited for it, with the members of `waits_for`",
+            ),
             object("columns", "its columns, as `readpast_batch_json` has them"),
         ],
     ],
@@ -92,8 +107,8 @@ pub(super) static SHOW: Question = Question {
         let key = &whole_key(queue, given)?;
         let found = queue.get(key)?;
         let Some(one) = found.get(0) else { return Ok("null".to_owned()) };
-        let (why, attempts) = (queue.why(key)?, attempts(queue, key)?);
-        Ok(item(queue.spec(), &one, why.as_ref(), attempts.as_deref()))
+        let (why, attempts, waits) = (queue.why(key)?, attempts(queue, key)?, waits(queue, key)?);
+        Ok(item(queue.spec(), &one, &Around { why: why.as_ref(), attempts: attempts.as_deref(), waits: &waits }))
     },
 };
 
@@ -127,6 +142,20 @@ fn attempts(queue: &Queue, key: &str) -> Result<Option<Vec<Attempt>>> {
     }
 }
 
+/// The items for which one waits, and those that wait for it; none where this login may not see them.
+///
+/// # Errors
+/// As [`Queue::waits`].
+pub fn waits(queue: &Queue, key: &str) -> Result<Vec<Wait>> {
+    if !queue.spec().after {
+        return Ok(Vec::new());
+    }
+    match queue.waits(key) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Vec::new()),
+        waits => waits,
+    }
+}
+
 /// The reason why an item is not being worked on.
 #[must_use]
 pub fn why(spec: &QueueSpec, key: &str, why: &Why) -> Value {
@@ -139,19 +168,42 @@ pub fn reason(why: &Why) -> Value {
     json!({"reason": why.as_str(), "text": why.to_string()})
 }
 
+/// All that is known of an item besides itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Around<'a> {
+    /// Why it is not being worked on.
+    pub why: Option<&'a Why>,
+    /// Its ended attempts.
+    pub attempts: Option<&'a [Attempt]>,
+    /// The items for which it waits, and those that wait for it.
+    pub waits: &'a [Wait],
+}
+
+fn wait(of: &Wait) -> Value {
+    json!({
+        "key": of.key, "status": of.state.map(ItemState::as_str), "over": of.is_over, "on_failed": of.on_failed.as_str(),
+    })
+}
+
 /// An item on one line. It has the columns as the library wrote them: parsed again, numbers would lose digits.
 #[must_use]
-pub fn item(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>, attempts: Option<&[Attempt]>) -> String {
+pub fn item(spec: &QueueSpec, item: &Item<'_>, more: &Around<'_>) -> String {
     let status = item.state().map_or("", ItemState::as_str);
     let mut head = json!({
         "key": item.key(), "short_number": digits(spec, item.key()), "status": status, "attempt": item.attempt(),
         "token": ItemRef::from(*item).token,
     });
-    if let Some(why) = why {
+    if let Some(why) = more.why {
         head["why"] = reason(why);
     }
-    if let Some(attempts) = attempts {
+    if let Some(attempts) = more.attempts {
         head["attempts"] = attempts.iter().map(attempt).collect();
+    }
+    for (name, is_parent) in [("waits_for", true), ("waited_for_by", false)] {
+        let waits: Vec<_> = more.waits.iter().filter(|wait| wait.is_parent == is_parent).map(wait).collect();
+        if !waits.is_empty() {
+            head[name] = waits.into();
+        }
     }
     let head = head.to_string();
     format!("{},\"columns\":{}}}", head.strip_suffix('}').unwrap_or(&head), item.to_json())

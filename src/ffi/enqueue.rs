@@ -39,7 +39,7 @@ pub struct readpast_new_item {
     /// Only in a queue whose description has `after`.
     pub after_json: *const c_char,
     /// Its fate when one of them ends in another way than Completed: `"fail"`, it becomes Failed, and so do those that wait for it;
-    /// `"run"`, that counts as done; `"wait"`, it waits until the other is started again and completed. NULL: `"fail"`.
+    /// `"run"`, the other counts as done; `"wait"`, it waits until the other is started again and completed. NULL: `"fail"`.
     pub on_failed: *const c_char,
 }
 

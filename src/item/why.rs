@@ -1,7 +1,10 @@
 //! Decides why an item is not being worked on, from its known state, without a database.
 
-use super::{ItemState, Limit, NEVER_MS, Pause, QueueStats, span_text};
+use super::{ItemState, Limit, NEVER_MS, Pause, QueueStats, Wait, span_text};
 use std::fmt;
+
+/// The keys that are shown of items for which one waits.
+const SHOWN: usize = 3;
 
 /// The known state of an item at one moment of the server's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +23,8 @@ pub struct Standing<'a> {
     pub changed_ms: Option<i64>,
     /// The item of its group that must be finished first: its key and its state.
     pub blocked_by: Option<(&'a str, Option<ItemState>)>,
+    /// The items for which it waits or has waited, where it is not due because of them.
+    pub after: &'a [Wait],
     /// Why its table refused a claim or a recovery, and the milliseconds until the next try.
     pub refused: Option<(&'a str, i64)>,
     /// The pause of its queue, or of its type.
@@ -42,6 +47,15 @@ pub enum Why {
         ms: i64,
         /// How many attempts have failed before.
         failed: i32,
+    },
+    /// Others have to end before.
+    After {
+        /// The keys and states of the first of those that have not.
+        open: Vec<(String, Option<ItemState>)>,
+        /// How many have not.
+        left: usize,
+        /// How many it waits for in all.
+        total: usize,
     },
     /// A worker has it.
     Held {
@@ -131,6 +145,14 @@ impl Standing<'_> {
             (ItemState::Processing, ms, _) => Why::Held { owner, ms },
             (ItemState::Paused, ..) => Why::Paused { ms: self.changed_ms },
             (state, ..) if state.is_finished() => Why::Finished { state, ms: self.changed_ms },
+            _ if self.after.iter().any(|wait| !wait.is_over) => {
+                let open = || self.after.iter().filter(|wait| !wait.is_over);
+                Why::After {
+                    open: open().take(SHOWN).map(|wait| (wait.key.clone(), wait.state)).collect(),
+                    left: open().count(),
+                    total: self.after.len(),
+                }
+            }
             (state, _, Some(ms)) if ms > 0 => {
                 Why::DueLater { ms, failed: if state == ItemState::Error { self.attempt } else { 0 } }
             }
@@ -155,6 +177,7 @@ impl Why {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::DueLater { .. } => "due_later",
+            Self::After { .. } => "after",
             Self::Held { .. } => "held",
             Self::LeaseRanOut { .. } => "lease_ran_out",
             Self::Refused { .. } => "refused",
@@ -177,6 +200,14 @@ impl fmt::Display for Why {
             Self::DueLater { ms, failed: 0 } => write!(f, "due in {}", span_text(*ms)),
             Self::DueLater { ms, failed } => {
                 write!(f, "due in {}: attempt {failed} has failed, and the next one waits", span_text(*ms))
+            }
+            Self::After { open, left, total } => {
+                write!(f, "waits until others have ended: {} of {total} have, and not", total - left)?;
+                for (place, (key, state)) in open.iter().enumerate() {
+                    let state = state.map_or("gone", ItemState::as_str);
+                    write!(f, "{} {key} ({state})", if place == 0 { "" } else { "," })?;
+                }
+                if *left > open.len() { f.write_str(", ...") } else { Ok(()) }
             }
             Self::Held { owner, ms: Some(ms) } => {
                 write!(f, "held by {}, whose lease ends in {} unless it is renewed", by(owner), span_text(*ms))
@@ -235,6 +266,7 @@ mod tests {
         lease_ms: None,
         changed_ms: Some(60_000),
         blocked_by: None,
+        after: &[],
         refused: None,
         pause: None,
         limit: None,

@@ -2,9 +2,9 @@
 
 use super::inner::QueueInner;
 use super::{find, trend};
-use crate::calls::{clock, head_of_group};
+use crate::calls::{self, clock, head_of_group};
 use crate::error::{ErrorKind, Result};
-use crate::item::{Filter, Item, ItemState, Life, Limit, Standing, Value, Why, far_utc_ms, utc_ms};
+use crate::item::{Filter, Item, ItemState, Life, Limit, NEVER_MS, Standing, Value, Wait, Why, far_utc_ms, utc_ms};
 use crate::metrics::CallKind;
 use serde_json::json;
 
@@ -28,12 +28,15 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
         lease_ms: from_now(item.lease_until()),
         changed_ms: from_now(item.life(Life::Token)).map(|ms| -ms),
         blocked_by: None,
+        after: &[],
         refused: None,
         pause: None,
         limit: None,
         in_its_place: &[],
         stats: None,
     };
+    let waits = waits(queue, &standing, item.key())?;
+    standing.after = &waits;
     // The rest costs the server more, and matters only for an item that is due or orphaned.
     if !standing.is_due() && !standing.is_left() {
         return Ok(Some(standing.why()));
@@ -65,6 +68,18 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
     standing.in_its_place = &in_its_place;
     standing.stats = watched.as_ref().map(|watched| &watched.stats);
     Ok(Some(standing.why()))
+}
+
+/// The items for which one waits that is never due without them.
+fn waits(queue: &QueueInner, standing: &Standing<'_>, key: &str) -> Result<Vec<Wait>> {
+    let never = standing.due_ms.is_some_and(|ms| ms > NEVER_MS);
+    let Some(own) = queue.backend.own().filter(|_| never && !standing.state.is_finished()) else {
+        return Ok(Vec::new());
+    };
+    match calls::waits(queue, &queue.terms, own, key) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Vec::new()),
+        waits => Ok(waits?.into_iter().filter(|wait| wait.is_parent).collect()),
+    }
 }
 
 /// The keys of some items that take the room of a limit which is full, by a look of bounded cost.

@@ -5,7 +5,8 @@ use super::*;
 
 impl World {
     pub(super) fn enqueue(&self, input: &mut Input, queue: readpast_queue) {
-        let texts: Vec<_> = (0..6).map(|_| [input.queue_type(), input.text(), input.time(), input.json()]).collect();
+        let texts: Vec<_> =
+            (0..6).map(|_| [input.queue_type(), input.text(), input.time(), input.json(), input.json()]).collect();
         let (count, delay, operation) = (input.elements(6), input.delay(), input.operation());
         let items = Memory::filled(input, 6, |i, struct_size| readpast_new_item {
             struct_size,
@@ -16,6 +17,8 @@ impl World {
             columns_json: texts[i][3].as_ptr(),
             traceparent: texts[i][1].as_ptr(),
             tracestate: texts[i][2].as_ptr(),
+            after_json: texts[i][4].as_ptr(),
+            on_failed: texts[i][1].as_ptr(),
         });
         let mut place = readpast_receipts { id: input.number() };
         let (from, to) = (items.first(input), input.maybe(&mut place));

@@ -162,7 +162,7 @@ fn all_kinds_of_queues_know_it() {
             let handle = |job: &Job<'_>| begun.lock().unwrap().push(number(&job.item()));
             Worker::new(&queue).until_empty(true).run(handle).unwrap();
             assert_eq!(begun.into_inner().unwrap(), [0, 1, 2], "{kind}");
-            // What has left the table has been completed; elsewhere there is no such item.
+            // An item that has left the table has been completed.
             let gone = queue.get(&keys[0]).unwrap().is_empty();
             assert_eq!(gone, kind.get("completion").is_some(), "{kind}");
             let at = queue.enqueue(&[item(3, &[After::Key(keys[0].clone())], OnFailed::Fail)], None).unwrap();

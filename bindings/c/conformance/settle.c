@@ -80,11 +80,12 @@ static cJSON *answer_with(readpast_status status, readpast_error error, const re
 cJSON *call_enqueue(const cJSON *request) {
     struct list list = list_of(request, "items");
     readpast_new_item *items = room_for(list, sizeof *items);
-    char **columns = (char **)room_for(list, sizeof *columns);
+    char **columns = (char **)room_for(list, sizeof *columns), **after = (char **)room_for(list, sizeof *after);
     int32_t i = 0;
     const cJSON *each;
     cJSON_ArrayForEach(each, list.array) {
         columns[i] = json_of(each, "columns");
+        after[i] = json_of(each, "after");
         items[i] = (readpast_new_item){
             .struct_size = sizeof *items,
             .type = text_of(each, "type"),
@@ -94,6 +95,8 @@ cJSON *call_enqueue(const cJSON *request) {
             .columns_json = columns[i],
             .traceparent = text_of(each, "traceparent"),
             .tracestate = text_of(each, "tracestate"),
+            .after_json = after[i],
+            .on_failed = text_of(each, "on_failed"),
         };
         i++;
     }
@@ -115,9 +118,12 @@ cJSON *call_enqueue(const cJSON *request) {
             cJSON_AddItemToArray(all, receipt);
         }
     }
-    for (i = 0; i < list.count; i++)
+    for (i = 0; i < list.count; i++) {
         cJSON_free(columns[i]);
+        cJSON_free(after[i]);
+    }
     free((void *)columns);
+    free((void *)after);
     free(items);
     readpast_receipts_free(receipts);
     return answer;

@@ -69,7 +69,21 @@ namespace Conformance
                 ColumnsJson = item.Json("columns"),
                 TraceParent = item.Text("traceparent"),
                 TraceState = item.Text("tracestate"),
+                After = item.After<string>(),
+                AfterItems = item.After<int>(),
+                OnFailed = (OnFailed)Enum.Parse(typeof(OnFailed), item.Text("on_failed") ?? "fail", true),
             };
+        }
+
+        /// <summary>The keys, or the places, among what an item waits for.</summary>
+        private static T[] After<T>(this Request item)
+        {
+            return item.ContainsKey("after") ? ((IEnumerable<object>)item["after"]).Select(AsInt).OfType<T>().ToArray() : null;
+        }
+
+        private static object AsInt(object value)
+        {
+            return value is string ? value : Convert.ToInt32(value, CultureInfo.InvariantCulture);
         }
 
         internal static Settlement ToSettlement(this Request item)

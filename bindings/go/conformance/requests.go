@@ -65,12 +65,24 @@ type item struct {
 	Key, Token      string
 
 	Traceparent, Tracestate string
+	After                   []json.RawMessage
+	OnFailed                readpast.OnFailed `json:"on_failed"`
 }
 
 func (i *item) toNew() readpast.NewItem {
 	made := readpast.NewItem{
 		Type: i.Type, Step: i.Step, Due: i.Due, Delay: time.Duration(i.DelayMs) * time.Millisecond,
-		Traceparent: i.Traceparent, Tracestate: i.Tracestate,
+		Traceparent: i.Traceparent, Tracestate: i.Tracestate, OnFailed: i.OnFailed,
+	}
+	for _, each := range i.After {
+		var place int
+		if json.Unmarshal(each, &place) == nil {
+			made.AfterItems = append(made.AfterItems, place)
+			continue
+		}
+		var key string
+		_ = json.Unmarshal(each, &key)
+		made.After = append(made.After, key)
 	}
 	if given(i.Columns) {
 		made.Columns = i.Columns

@@ -20,6 +20,12 @@ type Item struct {
 	Delay time.Duration
 	// Due is when it is due; zero: now, or after Delay.
 	Due time.Time
+	// After are the keys of items of the queue for which it waits, AfterItems the places of earlier items of the call, from 0 on.
+	// Only in a queue whose description has after.
+	After      []string
+	AfterItems []int
+	// OnFailed is its fate when one of them ends in another way than completed: fail, run or wait; empty: fail.
+	OnFailed string
 }
 
 // Columns are values by column. Times are made UTC and cut to 100 ns; bytes become the base64 that binary columns take. A decimal of many digits is to
@@ -58,6 +64,9 @@ type written struct {
 	Due     *time.Time `json:"due,omitempty"`
 	DelayMs int64      `json:"delay_ms,omitempty"`
 	Columns any        `json:"columns"`
+
+	After    []any  `json:"after,omitempty"`
+	OnFailed string `json:"on_failed,omitempty"`
 }
 
 func itemsJSON(items []Item) (string, error) {
@@ -68,6 +77,15 @@ func itemsJSON(items []Item) (string, error) {
 		}
 		delay := (item.Delay + time.Millisecond - 1) / time.Millisecond
 		all[i] = written{Type: item.Type, Step: item.Step, DelayMs: int64(delay), Columns: item.Columns}
+		for _, key := range item.After {
+			all[i].After = append(all[i].After, key)
+		}
+		for _, place := range item.AfterItems {
+			all[i].After = append(all[i].After, place)
+		}
+		if all[i].After != nil {
+			all[i].OnFailed = item.OnFailed
+		}
 		if item.Columns == nil {
 			all[i].Columns = Columns{}
 		}

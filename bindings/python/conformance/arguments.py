@@ -26,6 +26,8 @@ def new_item(item: Request) -> NewItem:
         item.get("due"),
         item.get("traceparent"),
         item.get("tracestate"),
+        item.get("after", ()),
+        item.get("on_failed", "fail"),
     )
 
 

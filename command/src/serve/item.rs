@@ -9,7 +9,7 @@ use super::{App, edit, life, moving};
 use crate::printable::printable;
 use crate::roles;
 use crate::sampler::Sampler;
-use readpast::item::{ColumnType, utc_ms};
+use readpast::item::{ColumnType, OnFailed, Wait, utc_ms};
 use readpast::{Attempt, ErrorKind, Item, ItemRef, ItemState, Queue, QueueSpec, Value, Why};
 use serde_json::{Value as Json, json};
 
@@ -50,6 +50,13 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
             );
         }
     };
+    let waits = match readpast::ask::waits(queue, &key) {
+        Ok(waits) => [("Waits for", true), ("Waited for by", false)].map(|(title, side)| related(title, side, &waits)),
+        Err(error) => {
+            let why = "The items for which this one waits cannot be shown";
+            return app.pages.problem(app, request, 400, why, &error_text(&error));
+        }
+    };
     let (payload, columns): (Vec<_>, Vec<_>) =
         columns(app, queue.spec(), &item).into_iter().partition(|column| column["payload"] == true);
     let data = json!({
@@ -61,6 +68,7 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "blocker": blocker,
         "life": life::stages(queue.spec(), &item),
         "attempts": attempts,
+        "waits": waits,
         "unseen": unseen,
         "payload": payload,
         "payload_hidden": app.hides_payload,
@@ -79,6 +87,23 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         .with("secret", json!(app.auth.secret()))
         .with("token", json!(ItemRef::from(item).token));
     app.pages.answer(app, request, 200, page)
+}
+
+/// The items for which this one waits, or those that wait for it.
+fn related(title: &str, side: bool, waits: &[Wait]) -> Json {
+    let of_side = || waits.iter().filter(|wait| wait.is_parent == side);
+    let fate = |wait: &Wait| match wait.on_failed {
+        _ if wait.is_over => None,
+        OnFailed::Fail => Some("this one fails"),
+        OnFailed::Run => Some("this one begins all the same"),
+        OnFailed::Wait => Some("this one waits on"),
+    };
+    let shown = |wait: &Wait| {
+        let fate = fate(wait).filter(|_| side);
+        json!({"key": wait.key, "state": wait.state.map(ItemState::as_str), "over": wait.is_over, "fate": fate})
+    };
+    let over = of_side().filter(|wait| wait.is_over).count();
+    json!({"title": title, "over": over, "items": of_side().map(shown).collect::<Vec<_>>()})
 }
 
 /// The attempts, the latest first, and why they are not all there.

@@ -1,6 +1,6 @@
 {% filter made("FUNCTION", "ended_" ~ queue) %}
 /*
-Lets go of the items that wait for those that a statement has ended or deleted, whoever ran it: a worker, an operator, somebody by hand.
+Lets go of the items that wait for those that a statement has ended or deleted: one of a worker, of an operator, or by hand.
 Called by the triggers of {{ table_name }}.
 Table access order: {{ queue }}_after, and as release_{{ queue }}.
 */
@@ -13,7 +13,7 @@ DECLARE
     keys_ timestamptz[];
     states_ text[];
 BEGIN
-    /* What release_{{ queue }} ends, it goes on with itself. */
+    /* release_{{ queue }} goes on by itself with the items that it ends. */
     IF current_setting('readpast.releases', TRUE) = 'on' THEN
         RETURN NULL;
     END IF;

@@ -11,7 +11,7 @@ when the wait is over, as long as its item.
 CREATE TABLE IF NOT EXISTS {{ object(queue ~ "_after") }} (
     item timestamptz NOT NULL, parent timestamptz NOT NULL,
     on_failed text NOT NULL, /* when the parent ends in another way than Completed: fail, run or wait */
-    due_at timestamptz NOT NULL, /* of the item, when it waits no more */
+    due_at timestamptz NOT NULL, /* the time of the item when it waits no more */
     outcome text NULL, /* how the parent ended, or Dropped; NULL: it is waited for */
     PRIMARY KEY (item, parent)
 );
@@ -53,7 +53,7 @@ DECLARE
     became_due_ boolean := FALSE;
 BEGIN
     WHILE CARDINALITY(keys_) > 0 LOOP
-        /* What has ended itself waits for nothing any more. */
+        /* An item that has ended waits for nothing any more. */
         UPDATE {{ object(queue ~ "_after") }} AS a
         SET outcome = 'Dropped'
         WHERE a.item = ANY(keys_) AND a.outcome IS NULL;

@@ -12,7 +12,7 @@ IF OBJECT_ID({{ literal(queue ~ "_After") }}, N'U') IS NULL
     CREATE TABLE {{ table_after }} (
         [Item] datetime2(7) NOT NULL, [Parent] datetime2(7) NOT NULL,
         [OnFailed] varchar(10) NOT NULL, /* when the parent ends in another way than Completed: fail, run or wait */
-        [DueAt] datetime2(7) NOT NULL, /* of the item, when it waits no more */
+        [DueAt] datetime2(7) NOT NULL, /* the time of the item when it waits no more */
         [Outcome] varchar(20) NULL, /* how the parent ended, or Dropped; NULL: it is waited for */
         CONSTRAINT [PK_{{ queue }}_After] PRIMARY KEY CLUSTERED ([Item], [Parent])
     );
@@ -56,7 +56,7 @@ BEGIN
 
     WHILE EXISTS (SELECT 1 FROM @_Ended)
     BEGIN
-        /* What has ended itself waits for nothing any more. */
+        /* An item that has ended waits for nothing any more. */
         UPDATE a
         SET [Outcome] = 'Dropped'
         FROM @_Ended AS e
@@ -128,7 +128,7 @@ END;
 {% endfilter %}
 {% filter made("TRIGGER", queue ~ "_Ended") %}
 /*
-Lets go of the items that wait for those that a statement has ended or deleted, whoever ran it: a worker, an operator, somebody by hand.
+Lets go of the items that wait for those that a statement has ended or deleted: one of a worker, of an operator, or by hand.
 Table access order: {{ queue }}_After, and as {{ queue }}_Release.
 */
 {{ create_or_alter }} TRIGGER {{ object(queue ~ "_Ended") }} ON {{ table }} AFTER UPDATE, DELETE
@@ -137,7 +137,7 @@ BEGIN
     SET NOCOUNT ON;
     DECLARE @_Ended nvarchar(max);
 
-    /* What {{ queue }}_Release ends, it goes on with itself. */
+    /* {{ queue }}_Release goes on by itself with the items that it ends. */
     IF TRIGGER_NESTLEVEL(@@PROCID) > 1 RETURN;
 
     SET @_Ended = (

@@ -1,5 +1,6 @@
 //! Requests: what the driver sent, as the crate's types.
 
+use readpast::item::{After, OnFailed};
 use readpast::{Action, Config, Error, Filter, Lease, NewItem, Settlement};
 use serde_json::Value;
 use std::time::Duration;
@@ -42,6 +43,8 @@ pub fn new_items(request: &Value) -> Vec<NewItem> {
         columns: item["columns"].as_object().cloned().unwrap_or_default().into(),
         traceparent: text(item, "traceparent"),
         tracestate: text(item, "tracestate"),
+        after: item.get("after").map(|after| After::read_list(&after.to_string()).unwrap()).unwrap_or_default(),
+        on_failed: text(item, "on_failed").map(|word| OnFailed::read(&word).unwrap()).unwrap_or_default(),
     };
     list(request, "items").iter().map(item).collect()
 }

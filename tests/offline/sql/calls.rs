@@ -41,6 +41,7 @@ pub fn calls_of(dialect: Dialect, schema: &Identifier, spec: &QueueSpec) -> Vec<
         ("limit", limits.as_ref().map(|calls| calls.set.clone())),
         ("blocked", calls.blocked),
         ("attempts", calls.attempts),
+        ("waits", calls.waits),
         ("retain", calls.retain),
         ("claimed", calls.claimed),
         ("taken", calls.taken),

@@ -250,10 +250,10 @@ const REFUSED: &[&str] = &[
     "bare_limit",
     "bare_limit_queue",
     "bare_limit_ordered",
+    "bare_retention",
     "bare_after",
     "bare_after_kept",
     "bare_after_shards",
-    "bare_retention",
     "bare_own_types",
     "bare_subtypes",
 ];

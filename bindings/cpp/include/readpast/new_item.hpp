@@ -28,6 +28,13 @@ struct new_item {
     std::optional<std::string> traceparent = std::nullopt;
     /// The tracestate that belongs to it.
     std::optional<std::string> tracestate = std::nullopt;
+    /// The items for which it waits, as a JSON array: texts are keys of items of the queue, numbers the places of earlier items
+    /// of the call, from 0 on: "[0, 1]". It is due when all of them are over, and not before `due`. Only in a queue whose
+    /// description has `after`.
+    std::optional<std::string> after = std::nullopt;
+    /// Its fate when one of them ends in another way than completed: "fail", it fails, and so do those that wait for it; "run",
+    /// the other counts as done; "wait", it waits until the other is started again and completed. None: "fail".
+    std::optional<std::string> on_failed = std::nullopt;
 };
 
 /// The answer about an item to enqueue.

@@ -75,6 +75,18 @@ namespace Readpast
         /// <summary>The <c>tracestate</c> that belongs to it.</summary>
         public string? TraceState { get; set; }
 
+        /// <summary>
+        /// The keys of items of the queue for which it waits: it is due when all of them are over, and not before
+        /// <see cref="Due"/>. Only in a queue whose description has <c>after</c>. Null: none.
+        /// </summary>
+        public IReadOnlyList<string>? After { get; set; }
+
+        /// <summary>The places of earlier items of the call for which it waits, from 0 on. Null: none.</summary>
+        public IReadOnlyList<int>? AfterItems { get; set; }
+
+        /// <summary>Its fate when one of them ends in another way than completed.</summary>
+        public OnFailed OnFailed { get; set; }
+
         /// <summary><see cref="Due"/> as it is sent.</summary>
         internal string? DueText { get; set; }
 

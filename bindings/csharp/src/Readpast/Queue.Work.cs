@@ -47,6 +47,12 @@ namespace Readpast
                     native[i].ColumnsJson = texts.Text(item.ColumnsJson, "ColumnsJson");
                     native[i].Traceparent = texts.OfTrace(item.TraceParent);
                     native[i].Tracestate = texts.OfTrace(item.TraceState);
+                    string after = ItemsJson.AfterOf(item, 0);
+                    if (after != null)
+                    {
+                        native[i].AfterJson = texts.Text(after, "After");
+                        native[i].OnFailed = texts.Text(ItemsJson.WordOf(item.OnFailed), "OnFailed");
+                    }
                 }
                 fixed (NewItemStruct* from = native)
                 {

@@ -14,7 +14,7 @@
 typedef int64_t text_place;
 
 struct packed_item {
-    text_place type, step, due, columns, traceparent, tracestate;
+    text_place type, step, due, columns, traceparent, tracestate, after, on_failed;
     int64_t delay_ms;
 };
 
@@ -59,6 +59,8 @@ static inline struct result queue_enqueue(uint64_t queue, const char *texts, con
         items[i].columns_json = text_at(texts, packed[i].columns);
         items[i].traceparent = text_at(texts, packed[i].traceparent);
         items[i].tracestate = text_at(texts, packed[i].tracestate);
+        items[i].after_json = text_at(texts, packed[i].after);
+        items[i].on_failed = text_at(texts, packed[i].on_failed);
     }
     result.status = readpast_queue_enqueue((readpast_queue){queue}, items, count, text_at(texts, operation), &receipts,
                                            &result.error);

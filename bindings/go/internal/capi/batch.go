@@ -158,3 +158,6 @@ func (b Batch) Free() {
 func (b Batch) native() C.readpast_batch {
 	return C.readpast_batch{id: C.uint64_t(b)}
 }
+
+// Trace says where in a distributed trace something was done.
+type Trace struct{ Parent, State string }

@@ -9,20 +9,29 @@ type NewItems struct {
 	packed []C.struct_packed_item
 }
 
-// Trace says where in a distributed trace something was done.
-type Trace struct{ Parent, State string }
+// NewItem is one of them; empty texts are none.
+type NewItem struct {
+	Type, Step                         string
+	DelayMs                            int64
+	Due, Columns                       string
+	Traceparent, Tracestate            string
+	After /* a JSON array */, OnFailed string
+}
 
-// Add appends one; empty texts are none.
-func (n *NewItems) Add(itemType, step string, delayMs int64, due, columns string, trace Trace) {
+// Add appends one.
+func (n *NewItems) Add(item NewItem) {
 	n.packed = append(n.packed, C.struct_packed_item{
-		_type:    n.texts.Given("a type", itemType),
-		step:     n.texts.Given("a step", step),
-		delay_ms: C.int64_t(delayMs),
-		due:      n.texts.Given("a due time", due),
-		columns:  n.texts.Given("the columns", columns),
+		_type:    n.texts.Given("a type", item.Type),
+		step:     n.texts.Given("a step", item.Step),
+		delay_ms: C.int64_t(item.DelayMs),
+		due:      n.texts.Given("a due time", item.Due),
+		columns:  n.texts.Given("the columns", item.Columns),
 
-		traceparent: n.texts.OfTrace(trace.Parent),
-		tracestate:  n.texts.OfTrace(trace.State),
+		traceparent: n.texts.OfTrace(item.Traceparent),
+		tracestate:  n.texts.OfTrace(item.Tracestate),
+
+		after:     n.texts.Given("the items to wait for", item.After),
+		on_failed: n.texts.Given("a fate", item.OnFailed),
 	})
 }
 

@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, NamedTuple, Union
+from typing import Any, Literal, NamedTuple, Union
 from uuid import UUID
 
 from ._library import CData, ffi
@@ -34,6 +34,12 @@ class NewItem(NamedTuple):
     traceparent: str | None = None
     #: The `tracestate` that belongs to it.
     tracestate: str | None = None
+    #: The items for which it waits: keys of items of the queue, and places of earlier items of the call, from 0 on. It
+    #: is due when all of them are over, and not before `due`. Only in a queue whose description has `after`.
+    after: Sequence[str | int] = ()
+    #: Its fate when one of them ends in another way than COMPLETED: "fail", it becomes FAILED, and so do those that
+    #: wait for it; "run", the other counts as done; "wait", it waits until the other is started again and completed.
+    on_failed: Literal["fail", "run", "wait"] = "fail"
 
 
 #: Items that follow a settlement, by their queues.
@@ -55,6 +61,9 @@ def new_items_for(items: Sequence[NewItem | Mapping[str, Any]], texts: Texts) ->
         native.columns_json = texts(json_of(item.columns, "columns"), "columns")
         native.traceparent = texts.of_trace(item.traceparent, "traceparent")
         native.tracestate = texts.of_trace(item.tracestate, "tracestate")
+        if item.after:
+            native.after_json = texts(json.dumps(list(item.after)), "after")
+            native.on_failed = texts(item.on_failed, "on_failed")
     return array
 
 
@@ -73,6 +82,8 @@ def followers_json(then: Followers) -> str:
                 "delay_ms": None if item.delay is None else delay,
                 "traceparent": item.traceparent,
                 "tracestate": item.tracestate,
+                "after": list(item.after) or None,
+                "on_failed": item.on_failed if item.after else None,
             }
             given = {name: value for name, value in head.items() if value is not None}
             columns = json_of(item.columns, "columns") or "{}"

@@ -340,7 +340,7 @@ impl Api for CQueue {
             .map(|item| {
                 let columns = item.columns.to_json();
                 let (parent, state) = (item.traceparent.as_deref(), item.tracestate.as_deref());
-                let after = Some(After::list_json(&item.after)).filter(|_| !item.after.is_empty());
+                let after = (!item.after.is_empty()).then(|| After::list_json(&item.after));
                 let (kind, step, due) = (item.kind.as_deref(), item.step.as_deref(), item.due.as_deref());
                 [kind, step, due, Some(columns.as_str()), parent, state, after.as_deref()].map(optional)
             })

@@ -47,6 +47,11 @@ inline void put_follower(std::optional<std::string> &array, std::string_view que
     put("due", item.due);
     put("traceparent", item.traceparent);
     put("tracestate", item.tracestate);
+    put("on_failed", item.on_failed);
+    if (item.after) {
+        to += ",\"after\":";
+        to += *item.after;
+    }
     if (item.delay) {
         to += ",\"delay_ms\":";
         to += std::to_string(item.delay->count());

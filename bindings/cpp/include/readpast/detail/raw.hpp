@@ -41,6 +41,8 @@ inline readpast_new_item raw(const new_item &item) {
     made.columns_json = c_str(item.columns);
     made.traceparent = c_str(item.traceparent);
     made.tracestate = c_str(item.tracestate);
+    made.after_json = c_str(item.after);
+    made.on_failed = c_str(item.on_failed);
     return made;
 }
 

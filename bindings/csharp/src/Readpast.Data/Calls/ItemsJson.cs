@@ -14,9 +14,32 @@ namespace Readpast
             for (int i = from; i < until; i++)
             {
                 to.Append(i == from ? "{" : ",{");
-                PutItem(to, items[i], i);
+                PutItem(to, items[i], i, from);
             }
             return to.Append(']').ToString();
+        }
+
+        /// <summary>The items for which an item waits, a JSON array; null for none.</summary>
+        /// <param name="item">The item.</param>
+        /// <param name="from">The place of the first item of its part of the call.</param>
+        internal static string? AfterOf(NewItem item, int from)
+        {
+            var to = new StringBuilder();
+            foreach (string key in item.After ?? Array.Empty<string>())
+            {
+                to.Append(to.Length == 0 ? "[" : ",").Append(JsonText.OfText(key));
+            }
+            foreach (int place in item.AfterItems ?? Array.Empty<int>())
+            {
+                to.Append(to.Length == 0 ? "[" : ",").Append((place - from).ToString(CultureInfo.InvariantCulture));
+            }
+            return to.Length == 0 ? null : to.Append(']').ToString();
+        }
+
+        /// <summary>The word for a fate.</summary>
+        internal static string WordOf(OnFailed fate)
+        {
+            return fate == OnFailed.Run ? "run" : fate == OnFailed.Wait ? "wait" : "fail";
         }
 
         /// <summary>The array of items that follow a settlement, after those that are there.</summary>
@@ -30,7 +53,7 @@ namespace Readpast
                 PutText(to, "queue", queue);
                 PutText(to, "traceparent", items[i].TraceParent);
                 PutText(to, "tracestate", items[i].TraceState);
-                PutItem(to, items[i], i);
+                PutItem(to, items[i], i, 0);
                 to.Append(']');
             }
             return to.ToString();
@@ -67,8 +90,14 @@ namespace Readpast
             return to.Append(']').ToString();
         }
 
-        private static void PutItem(StringBuilder to, NewItem item, int place)
+        private static void PutItem(StringBuilder to, NewItem item, int place, int from)
         {
+            string? after = AfterOf(item, from);
+            if (after != null)
+            {
+                Put(to, "after", after);
+                PutText(to, "on_failed", WordOf(item.OnFailed));
+            }
             PutText(to, "type", item.Type);
             PutText(to, "step", item.Step);
             PutDue(to, item.Delay, item.DueText);

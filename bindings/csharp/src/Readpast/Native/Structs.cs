@@ -24,6 +24,8 @@ namespace Readpast.Native
         public IntPtr ColumnsJson;
         public IntPtr Traceparent;
         public IntPtr Tracestate;
+        public IntPtr AfterJson;
+        public IntPtr OnFailed;
     }
 
     [StructLayout(LayoutKind.Sequential)]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
-from typing import Any, NamedTuple, Union
+from typing import Any, Literal, NamedTuple, Union
 from uuid import UUID
 
 
@@ -28,6 +28,11 @@ class NewItem(NamedTuple):
     delay: float | timedelta | None = None
     #: When it is due, a datetime with a time zone or a text like `2026-11-21T08:30:00Z`; None: now, or after `delay`.
     due: str | datetime | None = None
+    #: The items for which it waits: keys of items of the queue, and places of earlier items of the call, from 0 on.
+    #: Only in a queue whose description has `after`.
+    after: Sequence[str | int] = ()
+    #: Its fate when one of them ends in another way than Completed: it fails, runs all the same, or waits on.
+    on_failed: Literal["fail", "run", "wait"] = "fail"
 
 
 AnyItem = Union[NewItem, Mapping[str, Any], Any]
@@ -48,6 +53,9 @@ def _member(item: AnyItem) -> dict[str, Any]:
         "step": item.step,
         "due": None if item.due is None else _moment(item.due),
         "delay_ms": None if item.delay is None else _milliseconds(item.delay),
+        # Another object with a NewItem's members may be older than these.
+        "after": list(getattr(item, "after", ())) or None,
+        "on_failed": item.on_failed if getattr(item, "after", ()) else None,
         "columns": json.loads(columns) if isinstance(columns, str) else dict(columns or {}),
     }
     return {name: value for name, value in member.items() if value is not None}
