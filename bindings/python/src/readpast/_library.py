@@ -10,7 +10,8 @@ try:
     _native = import_module("._native", __package__)
 except OSError as failure:
     _is_there = any(Path(__file__).with_name("_native").glob("*.so"))
-    _remedy = " It needs unixODBC: on Debian and Ubuntu, install the package libodbc2." if _is_there else ""
+    _packages = "libodbc2 (Debian, Ubuntu), unixODBC (Fedora, RHEL) or unixodbc (Alpine)"
+    _remedy = f" It needs unixODBC: install the package {_packages}." if _is_there else ""
     raise ImportError(f"the readpast library cannot be loaded: {failure}.{_remedy}") from None
 
 ffi: Any = _native.ffi
