@@ -5,7 +5,7 @@ languages := c cpp csharp python go rust
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo postgres postgres-stop workers test test-core test-browser test-callers test-deep test-fresh test-windows \
-    $(languages:%=test-%) bench manual lint semver verify-sqlserver package install install-library clean
+    $(languages:%=test-%) bench manual lint semver verify-sqlserver package release install install-library clean
 
 # Tools that .ci/setup.sh installed itself.
 export PATH := $(CURDIR)/.local/go/bin:$(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -104,6 +104,10 @@ semver: setup ## Compares the API of the crate with the last release; builds the
 package: ## Makes and tries the files of a release, for Linux and Windows, in target/package.
 	@.ci/setup.sh windows csharp python
 	@.ci/with_cluster.sh .ci/package/all.sh
+
+release: ## All that `make package` makes, and wheels for PyPI, the package for Fedora and the crates; lists what it cannot make.
+	@.ci/setup.sh windows csharp python release
+	@.ci/with_cluster.sh .ci/package/all.sh --release
 
 install: ## Installs the command readpast into ~/.cargo/bin.
 	@.ci/setup.sh build

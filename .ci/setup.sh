@@ -6,7 +6,8 @@
 #   setup.sh PART...   the needs of these parts: build (Rust, C compiler, unixODBC), core (the same, with PostgreSQL and its
 #                      driver: the demo), drivers (the Microsoft driver), lint (of shell and SQL), manual (mkdocs), browser (Chromium
 #                      and its driver), callers (drivers that tests call procedures by: psycopg, pyodbc, pgx, JDBC, pg), windows (MinGW
-#                      and Wine, with Python for Windows), fresh (bare machines: debootstrap), and the languages
+#                      and Wine, with Python for Windows), fresh (bare machines: debootstrap), release (packages for
+#                      other machines: zig, auditwheel, rpm, QEMU), and the languages
 #                      c, cpp, csharp, python, go, rust
 # shellcheck source=.ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -19,8 +20,9 @@ done
 # shellcheck disable=SC2034 # the parts read these
 readonly venv=$root/.local/venv msodbcsql=$root/.local/msodbcsql18 tsql_parser=$root/.local/tsql_parser odbc=$root/.local/odbc
 log=$root/.local/setup.log
-readonly parts=(build core drivers lint manual browser callers c cpp csharp python go rust windows fresh)
-[ $# -gt 0 ] || set -- "${parts[@]}"
+readonly tested=(build core drivers lint manual browser callers c cpp csharp python go rust windows fresh)
+readonly parts=("${tested[@]}" release)
+[ $# -gt 0 ] || set -- "${tested[@]}"
 for part; do
     [[ " ${parts[*]} " == *" $part "* ]] || fail "there is no part \"$part\"; there are: ${parts[*]}"
 done
@@ -32,7 +34,7 @@ readonly asked
 needs() { [[ $asked == *" $1 "* ]]; }
 needs_checks() { [[ ! $asked =~ ^\ ((build|core|fresh)\ )+$ ]]; }
 needs_python() { needs drivers || needs lint || needs browser || needs callers || needs c || needs cpp ||
-    needs go || needs manual || needs python || needs windows; }
+    needs go || needs manual || needs python || needs windows || needs release; }
 
 print_versions() {
     doing='versions'
@@ -65,6 +67,7 @@ install_packages
 ! { needs go || needs callers; } || install_go
 ! needs callers || install_callers
 ! needs windows || install_windows
+! needs release || install_release
 ! needs windows || install_windows_runtimes
 ! needs drivers || install_msodbcsql
 ! needs core || write_odbcinst

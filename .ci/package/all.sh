@@ -1,9 +1,16 @@
 #!/usr/bin/env bash
-# Everything that a release gives away, into target/package, each tried from a clean place: archives for Linux and Windows, the
-# package for Debian, NuGet's package and Python's wheels for both systems; and the hash of each.
+# The files of a release, into target/package, each tried from a clean place: archives for Linux and Windows, the package for
+# Debian, NuGet's packages and Python's wheels for both systems; and the hash of each.
+#
+#   all.sh             those for machines like this one, and Windows
+#   all.sh --release   besides, in place of the wheel for machines like this one, wheels that PyPI takes, for four kinds of Linux;
+#                      the package for Fedora and RHEL; the crates; each tried on bare machines. At its end it lists what is not made
 # shellcheck source=.ci/package/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
+if [ "${1:-}" = --release ] && [ "$(uname -m)" != x86_64 ]; then
+    fail 'a release is made on x86_64; "make package" makes the files for this kind of machine'
+fi
 rm -rf "${into:?}"
 mkdir -p "$into"
 .ci/package/linux.sh
@@ -24,6 +31,28 @@ else
 fi
 
 make --no-print-directory -C bindings/python -f windows.mk READPAST_PROFILE=dist
-bindings/python/package/wheel.sh "$clean/wheels" --profile dist
-cp "$clean"/wheels/*.whl bindings/python/build/windows/wheels/readpast-*.whl "$into/"
+cp bindings/python/build/windows/wheels/readpast-*.whl "$into/"
+if [ "${1:-}" = --release ]; then
+    .ci/package/wheels.sh
+    .ci/package/try_wheels.sh
+    .ci/package/rpm.sh
+    .ci/package/try_deb.sh
+    .ci/package/crates.sh
+else
+    bindings/python/package/wheel.sh "$clean/wheels" --profile dist
+    cp "$clean"/wheels/*.whl "$into/"
+fi
 (cd "$into" && sha256sum -- *.* >SHA256SUMS && cat SHA256SUMS)
+[ "${1:-}" != --release ] || cat <<'REPORT'
+
+Made, and tried here: all of the above. The wheels for musl were tried without Python, which Debian has for glibc only; the package
+for Fedora and RHEL was installed and used on this Debian.
+
+Not made here:
+  macOS                          its libraries come with Apple's SDK, which no registry has
+  Windows on ARM                 Debian's MinGW links for x86_64 only
+  aarch64: archive, .deb, .rpm   `make package` on such a machine makes the first two
+  container image                no registry of images can be reached
+  static libraries for Go        cgo finds the installed library by pkg-config; 30 MB a platform are no Go module
+Nothing was published: each registry wants its owner's key.
+REPORT

@@ -3,7 +3,11 @@
 # shellcheck source=.ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 cd "$root"
+mkdir -p .local
+use_pinned_rust
 
+log=$root/.local/package.log
+: >"$log"
 readonly folders=${CARGO_TARGET_DIR:-target}
 version=$(sed -n '/^version = /{s/.*"\(.*\)"/\1/p;q}' Cargo.toml)
 # The same sources give the same package: what is in it is as old as the last change.
@@ -35,6 +39,21 @@ does_work() {
     local said
     said=$("$@")
     [[ $said == *Zoë* ]] || fail "the worker $1 says: $said"
+}
+
+# use_installed USR LIBRARIES [SYSROOT]: as somebody uses it who has nothing else of ours.
+use_installed() {
+    local usr=$1 libraries=$1/$2
+    local flags
+    says_version "$usr/bin/readpast"
+    make_queue "$usr/bin/readpast"
+    # A sysroot is where a package is that is not installed; without it, paths are what the .pc says.
+    flags=$(PKG_CONFIG_PATH=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=${3:-} pkg-config --cflags --libs readpast)
+    # shellcheck disable=SC2086 # several words
+    cc -o "$clean/worker" bindings/c/examples/minimal_worker.c $flags
+    "$usr/bin/readpast" enqueue Notification 'Recipient=Zoë' >/dev/null
+    LD_LIBRARY_PATH=$libraries does_work "$clean/worker"
+    echo "package: ${usr#"$clean/"} was used from a clean place"
 }
 
 [ -n "${READPAST_CONNECTION:-}" ] || fail 'set READPAST_CONNECTION to an ODBC connection string, or run "make package"'

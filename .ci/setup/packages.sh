@@ -40,7 +40,8 @@ install_packages() {
     # A program that is compiled ahead of time is linked.
     ! needs csharp || packages+=(clang unzip zlib1g-dev)
     ! needs windows || packages+=(g++-mingw-w64-x86-64-posix gcc-mingw-w64-x86-64-posix nlohmann-json3-dev wine64)
-    ! needs fresh || packages+=(debootstrap)
+    ! { needs fresh || needs release; } || packages+=(debian-archive-keyring debootstrap)
+    ! needs release || packages+=(musl qemu-user-static rpm)
     ! needs_python || packages+=(python3-venv)
     local missing
     mapfile -t missing < <(missing_packages "${packages[@]}" | sort -u)
