@@ -30,6 +30,7 @@ lint() {
     step 'clippy' cargo clippy --workspace --all-targets -- -D warnings
     step 'documentation' env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps
     step 'shell scripts' .ci/lint_shell.sh
+    step 'workflows' .local/venv/bin/zizmor --offline --pedantic --quiet .github/workflows
     # One of them asks for the licences of dependencies; two write the SQL that is read next.
     rm -rf target/sql target/tsql
     step 'offline tests' cargo test --test offline

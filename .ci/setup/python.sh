@@ -11,6 +11,7 @@ install_python() {
         make_venv "$venv"
     }
     ! needs lint || install_tools sqlfluff
+    ! needs lint || install_tools workflows
     ! { needs c || needs cpp; } || install_tools clang
 }
 
