@@ -11,7 +11,7 @@ use crate::calls::{
 use crate::description::{CheckedItem, check_items};
 use crate::error::{Error, ErrorKind, Result};
 use crate::install;
-use crate::item::{Answer, Outcome, Receipt, Rows, Settlement, read_followers};
+use crate::item::{After, Answer, Outcome, Receipt, Rows, Settlement, read_followers};
 use crate::metrics::{CallKind, Counters};
 use crate::session::{Param, ReadCells};
 use crate::shared::OfQueue;
@@ -48,6 +48,11 @@ pub(super) fn read(queue: &QueueInner, settlements: &[Settlement<'_>], first: us
             let delay_ms = one.item.delay_ms.unwrap_or(0);
             let bytes = one.item.columns.iter().map(|(_, value)| value.len()).sum();
             check_size(queue.terms.most_item_bytes, i, bytes).map_err(at)?;
+            if one.item.after.iter().any(|after| matches!(after, After::Item(_))) {
+                // Settlements that are not accepted have none, so that places would change with the answers.
+                let why = "items that follow a settlement wait for others by their keys only".to_owned();
+                return Err(at(Error::new(ErrorKind::InvalidItem, why)));
+            }
             let checked = check_items(&target.spec, std::slice::from_ref(&one.item)).map_err(at)?;
             of_queue.extend(checked.into_iter().map(|item| Follower { after, item, delay_ms }));
         }

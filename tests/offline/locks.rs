@@ -13,6 +13,7 @@ mod adding;
 mod history;
 mod programs;
 mod proofs;
+mod proofs_after;
 mod proofs_attempts;
 mod proofs_kinds;
 mod reading;

@@ -229,6 +229,30 @@ fn mistakes_are_named_and_nothing_is_put_in() {
 }
 
 #[test]
+fn items_that_follow_a_settlement_wait_as_others_do() {
+    for database in Database::each() {
+        let queue = open(&database, &json!({}));
+        let (first, second) = (put(&queue, 0, &[], OnFailed::Fail), put(&queue, 1, &[], OnFailed::Fail));
+        let batch = queue.claim(2, Duration::ZERO).unwrap();
+        let settle = |n: i64, then: &Value| {
+            let item = batch.iter().find(|item| number(item) == n).unwrap();
+            let then = then.to_string();
+            let settlement = Settlement { then: Some(&then), ..Settlement::new(&item, Action::Complete) };
+            queue.settle(&[settlement], None)
+        };
+        let error = settle(0, &json!([{"columns": {"N": 2}}, {"columns": {"N": 3}, "after": [0]}])).unwrap_err();
+        assert!(
+            error.message().contains("then[1]: items that follow a settlement wait for others by their keys"),
+            "{error}"
+        );
+        settle(0, &json!([{"columns": {"N": 2}, "after": [first, second]}])).unwrap();
+        assert!(due(&queue).is_empty());
+        settle(1, &json!([])).unwrap();
+        assert_eq!(due(&queue), [2]);
+    }
+}
+
+#[test]
 fn an_operator_may_cancel_hold_or_run_what_waits() {
     for database in Database::each() {
         let queue = open(&database, &json!({}));

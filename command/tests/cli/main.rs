@@ -35,4 +35,5 @@ mod stressing;
 mod top;
 mod traces;
 mod trusting;
+mod waiting;
 mod working;

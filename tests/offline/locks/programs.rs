@@ -125,8 +125,8 @@ pub fn in_shards(index: Index, shards: &[u8], program: Program) -> Program {
 }
 
 /// The program with others in the place of each of its statements.
-fn each(program: Program, others: impl Fn(Statement) -> Vec<Statement>) -> Program {
-    Program { statements: program.statements.into_iter().flat_map(others).collect(), ..program }
+fn each(program: Program, mut others: impl FnMut(Statement) -> Vec<Statement>) -> Program {
+    Program { statements: program.statements.into_iter().flat_map(&mut others).collect(), ..program }
 }
 
 /// The same beside a table of somebody else's: what `<queue>_Lease` has of an item is locked after the item, and written after it.
@@ -207,6 +207,23 @@ pub fn in_groups(program: Program) -> Program {
     });
     let statements = [TURN].into_iter().chain(program.statements).collect();
     Program { statements, ..program }
+}
+
+/// The same where others wait for the items that end: the trigger lets them go.
+pub fn letting_go(program: Program, waiting: &'static [Key]) -> Program {
+    let mut is_over = false;
+    each(program, |statement| match statement {
+        Update(To::Finished | To::Cancelled) if !is_over => {
+            is_over = true;
+            vec![statement, Statement::Others(waiting), LOCK_ITEMS, Update(To::Due)]
+        }
+        other => vec![other],
+    })
+}
+
+/// An enqueue of items that wait for others: it holds those until it ends.
+pub fn add_after(works: &[Key], parents: &'static [Key]) -> Program {
+    Program::new("add after", &[ADD[0], ADD[1], Statement::Others(parents), LOCK_ITEMS], works)
 }
 
 pub fn renew(keys: &[Key]) -> Program {

@@ -56,6 +56,7 @@ fn line(statement: &Statement) -> String {
             format!("Job_Attempt delete{}{}", past(*readpast), if *by_key { " in order" } else { "" })
         }
         Statement::ReadAttempts => "Job_Attempt by key".to_owned(),
+        Statement::Others(_) => String::new(),
         Statement::FreeOfGroup => unreachable!("it is a part of a search"),
     }
 }

@@ -72,6 +72,10 @@ impl World {
             Some(Statement::Beside(mode)) => self.beside(number, *mode, false),
             Some(Statement::BesideFree) => self.beside(number, Mode::U, true),
             Some(Statement::FreeOfGroup) => self.free_of_group(number),
+            Some(Statement::Others(keys)) => {
+                self.sessions[number].found = keys.to_vec();
+                self.next_statement(number)
+            }
             Some(Statement::Update(to)) => self.change(number, Some(*to)),
             Some(Statement::Delete) => self.change(number, None),
             Some(Statement::LookUpWork { mode, ranges }) => self.look_up(number, *mode, *ranges),
@@ -370,7 +374,8 @@ fn changed(row: &Row, session: u8, to: Option<To>) -> Option<Option<Row>> {
         Some(To::Waits) if own => State::Waits,
         Some(To::Recovered) if in_flight && row.expired => State::Waits,
         Some(To::Finished) if own => State::Finished,
-        Some(To::Cancelled) if row.state == State::Waits => State::Finished,
+        Some(To::Due) if row.state == State::Never => State::Waits,
+        Some(To::Cancelled) if matches!(row.state, State::Waits | State::Never) => State::Finished,
         Some(To::Redriven) if row.state == State::Finished => State::Waits,
         Some(To::OtherKind) if row.state == State::Waits => row.state,
         Some(To::Same) if own => row.state,

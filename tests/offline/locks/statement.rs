@@ -8,6 +8,8 @@ pub enum To {
     Waits,
     /// The same, of an item whose lease is over.
     Recovered,
+    /// The same, of one that has waited for others.
+    Due,
     Finished,
     /// An operator's change of an item that waits.
     Cancelled,
@@ -56,6 +58,8 @@ pub enum Statement {
         readpast: bool,
         holds: bool,
     },
+    /// The rows of other items are the next statements': of those that wait for these, or for which these wait.
+    Others(&'static [Key]),
     /// The rows that were found, by their key.
     Update(To),
     Delete,

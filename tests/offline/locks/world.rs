@@ -89,6 +89,8 @@ pub type Resource = (Index, Key);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
     Waits,
+    /// It waits for others, and is due never: no search comes to its entry at the end of the index.
+    Never,
     /// Held by the worker that this session is.
     InFlight(u8),
     Finished,
@@ -122,6 +124,7 @@ impl Table {
         let mut entries = Vec::new();
         match row.state {
             State::Waits => entries.extend(self.waiting.iter().map(|index| (*index, index.place(key, row.kind)))),
+            State::Never => {}
             State::InFlight(_) => entries.push((Index::InFlight, key)),
             State::Finished => return vec![(Index::Ended, key)],
         }
