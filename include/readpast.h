@@ -580,7 +580,8 @@ typedef struct {
     size_t struct_size;
     /// The item's key. For a duplicate, the key of the existing item if the queue returns it, otherwise empty.
     const char *key;
-    /// The item's token, to cancel or pause exactly this version of it. Empty for a duplicate.
+    /// The item's token, to cancel or pause exactly this version of it. Empty for a duplicate, unless the item that
+    /// waits got the values of this one (`on_duplicate` in the description).
     const char *token;
     /// `READPAST_OK`, or `READPAST_DUPLICATE` when nothing was enqueued.
     readpast_status answer;

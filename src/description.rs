@@ -29,8 +29,8 @@ pub use self::{
     examples::{EXAMPLES, OTHERS},
     limit::LimitSpec,
     options::{
-        BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, RetentionSpec,
-        RolesSpec, SubtypeSpec,
+        BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OnDuplicate, OrderSpec, PrioritySpec,
+        RetentionSpec, RolesSpec, SubtypeSpec,
     },
     parse::{Format, reference},
     procedures::{ClaimedBySpec, ProceduresSpec},

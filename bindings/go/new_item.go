@@ -125,7 +125,8 @@ func (n *NewItem) delayMs() int64 {
 type Receipt struct {
 	// Key is the item's. For a duplicate, the key of the item which is there, where the queue has it; else empty.
 	Key string
-	// Token is the item's, by which a caller can cancel or pause exactly this version of it. Empty for a duplicate.
+	// Token is the item's, by which a caller can cancel or pause exactly this version of it. Empty for a duplicate,
+	// unless the item that waits got the values of this one (on_duplicate in the description).
 	Token string
 	// Answer is StatusOK, or StatusDuplicate when nothing was enqueued.
 	Answer Status

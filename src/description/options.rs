@@ -155,6 +155,34 @@ pub struct DedupSpec {
     pub existing: bool,
     /// Whether only unfinished items count; else the same work is never done twice while its row is there.
     pub unfinished_only: bool,
+    /// The fate of the waiting item when the same work is enqueued.
+    pub on_duplicate: OnDuplicate,
+}
+
+/// The effect of the same work, enqueued again, on the item that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OnDuplicate {
+    /// It stays as it is, and the new one is dropped.
+    #[default]
+    Keep,
+    /// It gets the values and the due time of the new one.
+    Replace,
+    /// It gets the values of the new one, and its due time where that is later: a debounce.
+    Later,
+}
+
+impl OnDuplicate {
+    /// All, by their words.
+    pub const ALL: [Self; 3] = [Self::Keep, Self::Replace, Self::Later];
+
+    /// The words in a description, in the order of [`Self::ALL`].
+    pub(crate) const WORDS: [&'static str; 3] = ["keep", "replace", "later"];
+
+    /// The word in a description.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
 }
 
 /// A table of columns that only some items have, in a row of the same key.

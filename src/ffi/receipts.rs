@@ -74,7 +74,8 @@ pub struct readpast_receipt {
     pub struct_size: usize,
     /// The item's key. For a duplicate, the key of the existing item if the queue returns it, otherwise empty.
     pub key: *const c_char,
-    /// The item's token, to cancel or pause exactly this version of it. Empty for a duplicate.
+    /// The item's token, to cancel or pause exactly this version of it. Empty for a duplicate, unless the item that
+    /// waits got the values of this one (`on_duplicate` in the description).
     pub token: *const c_char,
     /// `READPAST_OK`, or `READPAST_DUPLICATE` when nothing was enqueued.
     pub answer: readpast_status,

@@ -34,7 +34,8 @@ pub struct NewItem {
 pub struct Receipt {
     /// Its key. For a duplicate the key of the existing item, if the queue returns it; else empty.
     pub key: String,
-    /// Its token, to cancel or pause exactly this version of it. Empty for a duplicate.
+    /// Its token, to cancel or pause exactly this version of it. Empty for a duplicate, unless the item that
+    /// waits got the values of this one (`on_duplicate` in the description).
     pub token: String,
     /// Whether the same work was in the queue already (`dedup` in its description), so that nothing was enqueued.
     pub duplicate: bool,

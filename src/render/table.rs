@@ -3,7 +3,7 @@
 use super::names::TableNames;
 use super::{columns, kinds, limits, shape, subtypes, takes, tsql};
 use crate::description::{
-    BackoffSpec, ColumnCondition, Completion, Holds, KeySource, Literal, QueueSpec, RowCondition, RowTest,
+    BackoffSpec, ColumnCondition, Completion, Holds, KeySource, Literal, OnDuplicate, QueueSpec, RowCondition, RowTest,
     ScheduleSpec, TableSpec, may_hold_json,
 };
 use crate::dialect::Dialect;
@@ -222,8 +222,10 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
     let dedup = spec.dedup.as_ref().map(|dedup| {
         context! {
             columns => list(&dedup.columns),
-            existing => dedup.existing,
+            existing => dedup.existing || dedup.on_duplicate != OnDuplicate::Keep,
             unfinished_only => dedup.unfinished_only,
+            replaces => dedup.on_duplicate != OnDuplicate::Keep,
+            later => dedup.on_duplicate == OnDuplicate::Later,
         }
     });
     let priority =

@@ -27,6 +27,7 @@ mod operate;
 mod order;
 mod pool;
 mod refused;
+mod replacing;
 mod roles;
 mod searched;
 mod set;
@@ -68,6 +69,7 @@ fn main() {
         operate::BODIES,
         pool::BODIES,
         refused::BODIES,
+        replacing::BODIES,
         roles::BODIES,
         searched::BODIES,
         set::BODIES,

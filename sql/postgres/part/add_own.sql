@@ -12,10 +12,20 @@
         RETURN;
     END IF;
 {%- endif %}
+{%- if dedup and dedup.replaces %}
+{% include "part/add_merged.sql" %}
+{%- endif %}
     FOR attempt_ IN 1..5 LOOP
         BEGIN
 {%- if dedup or after %}
+{%- if dedup and dedup.replaces %}
+{% filter indent(8, true) %}{% include "part/replace_same.sql" %}{% endfilter %}
+{%- endif %}
 {% include "part/add_unique.sql" %}
+{%- if dedup and dedup.replaces %}
+{% filter indent(8, true) %}{% include "part/replace_subtypes.sql" %}
+{% include "part/replaced_answers.sql" %}{% endfilter %}
+{%- endif %}
 {%- if after %}
 
             IF EXISTS (SELECT 1 FROM json_to_recordset(items_) AS i (after json) WHERE json_typeof(i.after) <> 'null') THEN

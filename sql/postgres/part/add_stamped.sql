@@ -66,7 +66,7 @@
 {%- endif %}
 {%- if dedup %}
         /* In their order, so that of the same work twice in one call the first counts. */
-        ORDER BY i.ordinal
+        ORDER BY {% if dedup.replaces %}{% for column in work %}{{ of.given(column, "i.columns", "c." ~ column.quoted) }}, {% endfor %}{% endif %}i.ordinal
         ON CONFLICT ({{ dedup.columns | join(", ") }})
         {%- if dedup.unfinished_only %} WHERE status IN ('Pending', 'Processing', 'Error', 'Paused'){% endif %}
         DO NOTHING

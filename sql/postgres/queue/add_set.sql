@@ -14,6 +14,9 @@ One row per element: its position, key and token. checked_by_ is the library's: 
 checked the items by, which spares the check where that is the one installed.
 {%- if dedup %} DUPLICATE where the same work is there already,
 with {{ "the key of that item" if dedup.existing else "no key" }} and without a token.
+{%- if dedup.replaces %}
+If that item waits, it gets the values of the new one{{ ", and its due time if that is later" if dedup.later else " and its due time" }}: DUPLICATE with its new token.
+{%- endif %}
 {%- endif %}
 Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", " ~ queue ~ "_after" if after }}; queue_sleeper, passing over what others hold.
 */
@@ -41,6 +44,10 @@ DECLARE
 {%- elif dedup or after %}
     result_ json;
     at_ timestamptz;
+{%- if dedup and dedup.replaces %}
+    same_ json;
+    count_ bigint;
+{%- endif %}
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}

@@ -68,7 +68,7 @@
 {%- endif %}
 {%- if dedup %}
 
-{% include "part/same_work.sql" %}
+{% if dedup.replaces %}{% include "part/same_replaced.sql" %}{% else %}{% include "part/same_work.sql" %}{% endif %}
 {%- endif %}
 
         INSERT INTO {{ table }} (
@@ -155,11 +155,29 @@
             n.[{{ u.alias }}] IS NOT NULL;
 {%- endif %}
 {%- endfor %}
+{%- if dedup and dedup.replaces %}
+{%- for u in t.subtypes %}
 
-        INSERT INTO @_Added ([Ordinal], [Answer], [Key]{{ ", [Token], [Status]" if not own }})
+        DELETE {{ u.alias }}
+        FROM @_Same AS s
+        INNER JOIN {{ u.table }} AS {{ u.alias }} WITH (ROWLOCK)
+            ON {{ item.part_of(t, "s", u.alias) }}
+        WHERE s.[Status] IN ('Pending', 'Error', 'Paused')
+        OPTION (LOOP JOIN, FORCE ORDER);
+
+        INSERT INTO {{ u.table }} ({% for k in t.key %}{{ k.quoted }}{{ ", " if not loop.last }}{% endfor %}{% for c in u.columns %}, {{ c.quoted }}{% endfor %})
+        SELECT {{ item.list(t, "s") }}{% for c in u.columns %}, n.{{ c.var }}{% endfor %}
+        FROM @_Same AS s
+        INNER JOIN @_New AS n ON n.[Ordinal] = s.[Ordinal]
+        WHERE
+            s.[Status] IN ('Pending', 'Error', 'Paused') AND {% if u.exclusive %}(COALESCE(n.[Type], {{ text(types[0]) }}) = {{ text(u.name) }} OR n.[{{ u.alias }}] IS NOT NULL){% else %}n.[{{ u.alias }}] IS NOT NULL{% endif %};
+{%- endfor %}
+{%- endif %}
+
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key]{{ ", [Token], [Status]" if not own else ", [Token]" if keeps_token }})
         SELECT
             n.[Ordinal], 'OK',
-            {{ item.as_text(t, "n") }}
+            {{ item.as_text(t, "n") }}{{ ",\n            @_Now" if own and keeps_token }}
 {%- if not own %},
             {{ "COALESCE(q." ~ role.token ~ ", @_Now)" if role.token else "@_Now" }},
             {% if role.due %}'Pending'{% else %}CASE WHEN n.[DueAt] > @_Now THEN 'Error' ELSE 'Pending' END{% endif %}
@@ -175,8 +193,8 @@
 {%- endif %};
 {%- if dedup %}
 
-        INSERT INTO @_Added ([Ordinal], [Answer], [Key])
-        SELECT n.[Ordinal], 'DUPLICATE', a.[Key]
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key]{{ ", [Token]" if dedup.replaces }})
+        SELECT n.[Ordinal], 'DUPLICATE', a.[Key]{{ ", a.[Token]" if dedup.replaces }}
         FROM @_New AS n
         INNER JOIN @_Added AS a ON a.[Ordinal] = n.[First]
         WHERE n.[First] < n.[Ordinal] AND NOT EXISTS (SELECT 1 FROM @_Added AS o WHERE o.[Ordinal] = n.[Ordinal]);

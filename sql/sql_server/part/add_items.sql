@@ -1,4 +1,5 @@
 {#- The one place where items are put in. -#}
+{%- set keeps_token = not own or (dedup and dedup.replaces) -%}
 {%- set inner = queue ~ "_Add" -%}
 {%- set procedure = "Add_" ~ queue %}
 {% filter made("PROCEDURE", inner) %}
@@ -34,6 +35,9 @@ BEGIN
         DELETE FROM @_New;
         DELETE FROM @_Added;
         DELETE FROM @_Number;
+{%- if dedup and dedup.replaces %}
+        DELETE FROM @_Same;
+{%- endif %}
 {%- endif %}
 {%- set tried %}
     BEGIN TRY
@@ -78,12 +82,14 @@ BEGIN
         FROM {{ object("QueueOperation") }} AS p
         WHERE p.[OperationId] = @Operation;
 
-        INSERT INTO @_Added ([Ordinal], [Answer], [Key]{{ ", [Token], [Status]" if not own }})
-        SELECT r.[ordinal], r.[answer], r.[key]{{ ", r.[token], r.[status]" if not own }}
+        INSERT INTO @_Added ([Ordinal], [Answer], [Key]{{ ", [Token], [Status]" if not own else ", [Token]" if keeps_token }})
+        SELECT r.[ordinal], r.[answer], r.[key]{{ ", r.[token], r.[status]" if not own else ", r.[token]" if keeps_token }}
         FROM OPENJSON(@_Result) WITH (
-            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] {{ item.key_type(t) }} '$.key'{{ "," if not own }}
+            [ordinal] int '$.ordinal', [answer] varchar(20) '$.answer', [key] {{ item.key_type(t) }} '$.key'{{ "," if keeps_token }}
 {%- if not own %}
             [token] datetime2(7) '$.token', [status] varchar(20) '$.status'
+{%- elif keeps_token %}
+            [token] datetime2(7) '$.token'
 {%- endif %}
         ) AS r;
     END;
@@ -101,7 +107,7 @@ BEGIN
     SELECT
         a.[Answer], a.[Ordinal], CAST(NULL AS bigint) AS [DueMs],
         {{ "a.[Key]" if not dedup or dedup.existing else "CASE WHEN a.[Answer] = 'OK' THEN a.[Key] END AS [Key]" }},
-        {{ "CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token]" if own else "a.[Token]" }},
+        {{ "a.[Token]" if keeps_token else "CASE WHEN a.[Answer] = 'OK' THEN @_Now END AS [Token]" }},
         {{ "CASE WHEN a.[Answer] = 'OK' THEN 0 END" if own else "0" }} AS [AttemptNum],
         {{ "CASE WHEN a.[Answer] = 'OK' THEN 'Pending' END AS [Status]" if own else "a.[Status]" }}
     FROM @_Added AS a

@@ -3,9 +3,11 @@
             SET @_Result = (
                 SELECT
                     a.[Ordinal] AS [ordinal], a.[Answer] AS [answer],
-                    a.[Key] AS [key]{{ "," if not own }}
+                    a.[Key] AS [key]{{ "," if keeps_token }}
 {%- if not own %}
                     a.[Token] AS [token], a.[Status] AS [status]
+{%- elif keeps_token %}
+                    a.[Token] AS [token]
 {%- endif %}
                 FROM @_Added AS a
                 FOR JSON PATH

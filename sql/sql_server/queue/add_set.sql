@@ -7,6 +7,9 @@
 {%- set item_text = item_text ~ " What a subtype has is an object among the columns, by the subtype's name." -%}
 {%- endif -%}
 {%- set result_text = "One row per element: OK, its position, key and token" ~ ("; or DUPLICATE, when the same work is there" ~ (", with that item's key" if dedup.existing else "") if dedup else "") ~ "." -%}
+{%- if dedup and dedup.replaces -%}
+{%- set result_text = result_text ~ "\nIf that item waits, it gets the values of the new one, and its due time" ~ (" if that is later" if dedup.later else "") ~ ": its new token comes too." -%}
+{%- endif -%}
 {%- include "part/add_items.sql" %}
 {%- for transaction in ["utx", "trx"] %}
 {%- set procedure = "Add_" ~ queue ~ "_Set_" ~ transaction %}

@@ -2,7 +2,9 @@
 
 use super::{Checked, DescriptionPath, RETENTION, SHARDS, columns, limits, same_name};
 use crate::description::parse::ranges;
-use crate::description::{ColumnKind, ColumnSpec, Completion, Direction, QueueSpec, RetentionSpec, SHARD, Storage};
+use crate::description::{
+    ColumnKind, ColumnSpec, Completion, Direction, OnDuplicate, QueueSpec, RetentionSpec, SHARD, Storage,
+};
 use crate::ident::Identifier;
 use crate::item::{ItemState, PARENT};
 
@@ -29,6 +31,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     completion(&root.key("completion").key("history"), spec)?;
     retention(&root.key("retention"), spec)?;
     dedup(&root.key("dedup").key("columns"), spec)?;
+    on_duplicate(&root.key("dedup").key("on_duplicate"), spec)?;
     schedules(&root.key("schedule"), spec)?;
     roles(&root.key("roles").key("own_types_only"), spec)?;
     settings(&root.key("settings"), spec)
@@ -219,6 +222,26 @@ fn dedup(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
         columns::indexed(&place.nth(i), spec, name)?;
     }
     place.distinct(&dedup.columns)
+}
+
+fn on_duplicate(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
+    let Some(dedup) = spec.dedup.as_ref().filter(|dedup| dedup.on_duplicate != OnDuplicate::Keep) else {
+        return Ok(());
+    };
+    place.need(spec.is_own(), || {
+        "is for readpast's own tables: a replaced item gets all values of the new one, and in a table of yours readpast never \
+         writes the columns by which items are ordered and found; there, let the producer edit the item that waits"
+            .to_owned()
+    })?;
+    place.need(!spec.after, || {
+        "cannot be beside \"after\": an item that waits for others is due when they have ended, not when a new one says".to_owned()
+    })?;
+    // An item that waits stands in the line of its key.
+    let moves = spec.limits.iter().filter_map(|limit| limit.by.as_ref()).find(|by| !dedup.columns.contains(by));
+    place.need(moves.is_none(), || {
+        let by = moves.map_or("", |by| by.as_str());
+        format!("would move items from one key of the limit by {by:?} to another; add that column to dedup.columns")
+    })
 }
 
 fn roles(place: &DescriptionPath, spec: &QueueSpec) -> Checked {

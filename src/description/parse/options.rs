@@ -5,8 +5,8 @@ use super::keys::Kind::{Choice, Either, Flag, Hundredths, Name, Names, Number, O
 use super::keys::{self, Key, key, needed, or, special};
 use crate::description::check::{ATTEMPTS, BACKOFF_CAP_MS, BACKOFF_FACTOR, BACKOFF_FIRST_MS, BACKOFF_JITTER, LEASE_MS};
 use crate::description::{
-    BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OrderSpec, PrioritySpec, QueueSpec,
-    RolesSpec,
+    BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OnDuplicate, OrderSpec, PrioritySpec,
+    QueueSpec, RolesSpec,
 };
 use crate::error::Result;
 use crate::ident::Identifier;
@@ -189,7 +189,7 @@ pub(super) fn written_completion(spec: &QueueSpec) -> Option<Value> {
     })
 }
 
-pub(super) static DEDUP: [Key<DedupSpec>; 3] = [
+pub(super) static DEDUP: [Key<DedupSpec>; 4] = [
     needed(key(
         "columns",
         Names("list of columns that producers give", |dedup| &mut dedup.columns),
@@ -205,11 +205,21 @@ pub(super) static DEDUP: [Key<DedupSpec>; 3] = [
         Either(["all", "unfinished"], false, |dedup| &mut dedup.unfinished_only),
         "Whether finished items count.",
     ),
+    special(key(
+        "on_duplicate",
+        Choice(
+            &OnDuplicate::WORDS,
+            |dedup| dedup.on_duplicate as usize,
+            |dedup, nth| dedup.on_duplicate = OnDuplicate::ALL[nth],
+        ),
+        "The item that waits stays as it is; or it gets the values of the new one, and its due time; or its due time only where \
+         that is later: see below. Not with `table`.",
+    )),
 ];
 
 /// A rule without columns, as reading begins.
 pub(super) fn no_dedup() -> DedupSpec {
-    DedupSpec { columns: Vec::new(), existing: false, unfinished_only: false }
+    DedupSpec { columns: Vec::new(), existing: false, unfinished_only: false, on_duplicate: OnDuplicate::Keep }
 }
 
 pub(super) static ROLES: [Key<RolesSpec>; 5] = [

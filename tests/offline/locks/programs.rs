@@ -5,8 +5,8 @@ use super::statement::{IfHeld, Program, Search, Statement, To};
 use super::world::{Index, Key, Mode};
 
 use Statement::{
-    Beside, ByKey, Delete, FindOld, Forget, ForgetOld, FreeOfGroup, Insert, LeaveTurn, LookUpWork, Remember, TakeRow,
-    Update,
+    Beside, ByKey, Delete, FindOld, FindSame, Forget, ForgetOld, FreeOfGroup, Insert, LeaveTurn, LookUpWork, Remember,
+    TakeRow, Update, WorksLeft,
 };
 
 /// The entry of a row in the due index.
@@ -65,6 +65,9 @@ pub const RECOVER_WITHIN: [Statement; 3] = [EXPIRED, LOCK_FREE, Update(To::Recov
 pub const TURN: Statement = TakeRow { index: Index::Turn, mode: Mode::U, if_held: IfHeld::Waits };
 /// Adds items whose work must not be there, in the order of their works.
 pub const ADD: [Statement; 2] = [LookUpWork { mode: Mode::S, ranges: false }, Insert];
+/// The same where an item that waits gets what the new one has: by its row, before anything is put in.
+pub const REPLACE: [Statement; 5] =
+    [FindSame { mode: Mode::S, by_key: true }, LOCK_ITEMS, Update(To::Replaced), WorksLeft, Insert];
 /// Items that have ended: completed ones in the order of the keys, all others by an index.
 pub const PURGE: [Statement; 3] = [Statement::Search(look(Index::Row)), LOCK_FREE, Delete];
 pub const PURGE_ENDED: [Statement; 3] =
@@ -241,6 +244,10 @@ pub fn recover_within() -> Program {
 
 pub fn add(works: &[Key]) -> Program {
     Program::new("add", &ADD, works)
+}
+
+pub fn replace(works: &[Key]) -> Program {
+    Program::new("replace", &REPLACE, works)
 }
 
 pub fn purge() -> Program {

@@ -15,6 +15,7 @@ pub fn of_model(program: &Program) -> Vec<String> {
     for statement in &program.statements {
         match statement {
             Statement::FreeOfGroup => lines.last_mut().unwrap().push_str(&format!(", {}", OF_GROUP.join(", "))),
+            Statement::WorksLeft => {}
             statement => lines.push(line(statement)),
         }
     }
@@ -36,6 +37,7 @@ fn line(statement: &Statement) -> String {
         Statement::LookUpWork { mode, ranges } => {
             format!("search Work{}{}", update_lock(*mode), if *ranges { " HOLDLOCK" } else { "" })
         }
+        Statement::FindSame { mode, .. } => format!("search Work{}", update_lock(*mode)),
         Statement::Insert => "insert in order".to_owned(),
         Statement::TakeRow { index: Index::Recovery, if_held, .. } => {
             format!("QueueRecovery update{}", past(*if_held == IfHeld::GoesOn))
@@ -57,7 +59,7 @@ fn line(statement: &Statement) -> String {
         }
         Statement::ReadAttempts => "Job_Attempt by key".to_owned(),
         Statement::Others(_) => String::new(),
-        Statement::FreeOfGroup => unreachable!("it is a part of a search"),
+        Statement::FreeOfGroup | Statement::WorksLeft => unreachable!("it is a part of another, or locks nothing"),
     }
 }
 

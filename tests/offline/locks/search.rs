@@ -145,7 +145,7 @@ fn wait_that_must_not_be(
         | Statement::Update(To::InFlight) => others.iter().find(lasts).map(|_| Finding::ClaimWaits),
         // The session that has it may keep it long.
         Statement::TakeRow { index: Index::Recovery, .. } => Some(Finding::ClaimWaits),
-        Statement::LookUpWork { .. } | Statement::Insert => {
+        Statement::LookUpWork { .. } | Statement::FindSame { .. } | Statement::Insert => {
             let is_other = |other: &&usize| {
                 let theirs = &programs[**other];
                 theirs.name == program.name && !theirs.arguments.iter().any(|work| program.arguments.contains(work))
@@ -185,7 +185,10 @@ fn unaccounted(before: &Table, world: &World, programs: &[Program]) -> Option<St
     if once.len() < works.len() {
         return Some("a work is there twice".to_owned());
     }
-    let added = programs.iter().filter(|program| program.name == "add").flat_map(|program| &program.arguments);
+    let added = programs
+        .iter()
+        .filter(|program| ["add", "replace"].contains(&program.name))
+        .flat_map(|program| &program.arguments);
     let there = |work: &&Key| world.table.rows.values().any(|row| row.work == Some(**work));
     added.filter(|work| !there(work)).map(|work| format!("work {work} was not added")).next()
 }

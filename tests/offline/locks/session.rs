@@ -11,6 +11,8 @@ pub struct Session {
     pub ahead: Vec<Resource>,
     /// Rows that the session has found, or that the call is about.
     pub found: Vec<Key>,
+    /// Rows of the works that the call is about.
+    pub same: Vec<Key>,
     /// Attempts that are old enough to be forgotten.
     pub old: Vec<Key>,
     /// Rows as they were, to be put back; and attempts.
@@ -79,6 +81,8 @@ impl World {
             Some(Statement::Update(to)) => self.change(number, Some(*to)),
             Some(Statement::Delete) => self.change(number, None),
             Some(Statement::LookUpWork { mode, ranges }) => self.look_up(number, *mode, *ranges),
+            Some(Statement::FindSame { mode, by_key }) => self.find_same(number, *mode, *by_key),
+            Some(Statement::WorksLeft) => self.works_left(number, program),
             Some(Statement::Insert) => self.insert(number, program),
             Some(Statement::Remember) => self.remember(number),
             Some(Statement::Forget) => self.forget(number),
@@ -94,7 +98,8 @@ impl World {
         let session = &self.sessions[number];
         let place = usize::from(session.at.1);
         match program.statements.get(session.at.0) {
-            Some(LeaveTurn) => true,
+            // It reads rows that the session has locked.
+            Some(LeaveTurn | Statement::WorksLeft) => true,
             Some(Statement::Search(search)) => {
                 session.ahead.is_empty() && session.found.len() >= usize::from(search.most)
             }
@@ -326,8 +331,9 @@ impl World {
                 matches!(entry.0, Index::Work | Index::Group)
                     && after.as_ref().is_some_and(|after| after.state != row.state)
             };
+            let moves = |entry: &&Resource| to == Some(To::Replaced) && entry.0 == Index::Due;
             let mut locks = vec![(Index::Row, key)];
-            locks.extend(old.iter().filter(|entry| !new.contains(entry) || is_written(entry)));
+            locks.extend(old.iter().filter(|entry| !new.contains(entry) || is_written(entry) || moves(entry)));
             locks.extend(new.iter().filter(|entry| !old.contains(entry)));
             locks.reverse();
             self.sessions[number].ahead = locks;
@@ -377,7 +383,7 @@ fn changed(row: &Row, session: u8, to: Option<To>) -> Option<Option<Row>> {
         Some(To::Due) if row.state == State::Never => State::Waits,
         Some(To::Cancelled) if matches!(row.state, State::Waits | State::Never) => State::Finished,
         Some(To::Redriven) if row.state == State::Finished => State::Waits,
-        Some(To::OtherKind) if row.state == State::Waits => row.state,
+        Some(To::OtherKind | To::Replaced) if row.state == State::Waits => row.state,
         Some(To::Same) if own => row.state,
         Some(_) => return None,
     };

@@ -15,6 +15,8 @@ pub enum To {
     Cancelled,
     /// An operator's change of an item that has ended.
     Redriven,
+    /// An item that waits gets other values and another due time.
+    Replaced,
     /// An item that waits goes to another step.
     OtherKind,
     /// Nothing that an index has: a lease, a step.
@@ -68,6 +70,13 @@ pub enum Statement {
         mode: Mode,
         ranges: bool,
     },
+    /// The rows of those that are there, which the next statements are about.
+    FindSame {
+        mode: Mode,
+        by_key: bool,
+    },
+    /// Back to the works: those that no such row has, as it is now that it is locked.
+    WorksLeft,
     /// Rows for those that are not.
     Insert,
     /// The queue's row in a table of all queues.

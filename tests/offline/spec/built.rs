@@ -1,6 +1,6 @@
 //! Descriptions that were put together in a program: they are held to the rules of those that are read.
 
-use readpast::description::{Completion, DedupSpec, Direction, EXAMPLES, Literal, Storage};
+use readpast::description::{Completion, DedupSpec, Direction, EXAMPLES, Literal, OnDuplicate, Storage};
 use readpast::{ErrorKind, QueueSpec, ident::Identifier};
 
 const SPEC: &str = r#"{"queue": "Job", "types": ["A"], "columns": [
@@ -71,7 +71,7 @@ fn each_mistake_has_its_key() {
     assert!(spec.check().unwrap_err().message().starts_with("order.group: asks for the oldest"));
     spec.order.group = None;
     let columns = vec![name("Customer"), name("Customer")];
-    spec.dedup = Some(DedupSpec { columns, existing: false, unfinished_only: false });
+    spec.dedup = Some(DedupSpec { columns, existing: false, unfinished_only: false, on_duplicate: OnDuplicate::Keep });
     assert!(spec.check().unwrap_err().message().starts_with("dedup.columns[1]: \"Customer\" stands in the list"));
 }
 

@@ -453,3 +453,28 @@ fn shards_are_for_what_has_one_head() {
     let error = QueueSpec::from_json(procedures).unwrap_err();
     assert!(error.message().contains("shards: is decided by the hand-written procedures"), "{error}");
 }
+
+#[test]
+fn replacing_is_for_tables_of_its_own() {
+    let of = |more: &str| {
+        let columns = r#"[{"name": "Work", "type": "text(9)"}, {"name": "Customer", "type": "integer"}]"#;
+        let text = format!(r#"{{"queue": "Job", "columns": {columns}, {more}}}"#);
+        QueueSpec::from_json(&text).map_err(|error| error.to_string())
+    };
+    let limited = |columns: &str| {
+        of(&format!(
+            r#""dedup": {{"columns": {columns}, "on_duplicate": "later"}}, "limit": [{{"by": "Customer", "at_once": 1}}, {{"at_once": 9}}]"#
+        ))
+    };
+    assert!(limited(r#"["Customer", "Work"]"#).is_ok());
+    let message = limited(r#"["Work"]"#).unwrap_err();
+    assert!(message.contains("dedup.on_duplicate") && message.contains("\"Customer\""), "{message}");
+    let message = of(r#""dedup": {"columns": ["Work"], "on_duplicate": "latest"}"#).unwrap_err();
+    assert!(message.contains("dedup.on_duplicate") && message.contains("\"replace\""), "{message}");
+    let message = of(r#""after": true, "dedup": {"columns": ["Work"], "answer": "existing", "on_duplicate": "later"}"#)
+        .unwrap_err();
+    assert!(message.contains("dedup.on_duplicate") && message.contains("\"after\""), "{message}");
+    let dedup = "[dedup]\ncolumns = [\"Rank\"]\non_duplicate = \"replace\"\n[order]";
+    let message = mistake("[order]", dedup);
+    assert!(message.contains("dedup.on_duplicate") && message.contains("own tables"), "{message}");
+}

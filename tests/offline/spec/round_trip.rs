@@ -6,8 +6,8 @@ use readpast::{
     description::{
         BackoffSpec, CheckSpec, ClaimBySpec, ColumnCondition, ColumnKind, ColumnSpec, Comparison, Completion,
         DedupSpec, Direction, Holds, IndexSpec, KeyColumn, KeySource, KeyText, LeaseSpec, LifecycleSpec, Literal,
-        OrderSpec, PrioritySpec, ReferenceSpec, RetentionSpec, RolesSpec, RowCondition, RowTest, SeekColumn,
-        SettingsTableSpec, SqlName, StateSpec, Storage, SubtypeSpec, TableSpec,
+        OnDuplicate, OrderSpec, PrioritySpec, ReferenceSpec, RetentionSpec, RolesSpec, RowCondition, RowTest,
+        SeekColumn, SettingsTableSpec, SqlName, StateSpec, Storage, SubtypeSpec, TableSpec,
     },
     ident::{Identifier, QueueName},
 };
@@ -281,6 +281,11 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                     columns: vec![name("CRank")],
                     existing: flag,
                     unfinished_only: by_group,
+                    on_duplicate: if own {
+                        OnDuplicate::ALL[usize::from(flag) + usize::from(by_group)]
+                    } else {
+                        OnDuplicate::Keep
+                    },
                 }),
                 schedules: flag.then(Vec::new),
                 roles,

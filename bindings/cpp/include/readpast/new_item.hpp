@@ -50,8 +50,8 @@ public:
     /// as the receipt.
     [[nodiscard]] std::string_view key() const noexcept { return key_; }
 
-    /// The item's token, by which a caller can cancel or pause exactly this version of it. Empty for a duplicate. Lives as
-    /// long as the receipt.
+    /// The item's token, by which a caller can cancel or pause exactly this version of it. Empty for a duplicate, unless
+    /// the item that waits got the values of this one (`on_duplicate`). Lives as long as the receipt.
     [[nodiscard]] std::string_view token() const noexcept { return token_; }
 
 private:

@@ -49,7 +49,8 @@ class Receipt(NamedTuple):
 
     #: Its key. For a duplicate, the key of the item which is there, where the queue has it; else empty.
     key: str
-    #: Its token, by which a caller can cancel or pause exactly this version of it. Empty for a duplicate.
+    #: Its token, by which a caller can cancel or pause exactly this version of it. Empty for a duplicate,
+    #: unless the item that waits got the values of this one (`on_duplicate` in the description).
     token: str
     #: `OK`, or `DUPLICATE` when nothing was enqueued.
     answer: Status
