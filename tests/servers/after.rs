@@ -1,8 +1,9 @@
 //! Items that wait for others, on both servers.
 
+use readpast::install::{drop_queue, install};
 use readpast::item::{Action, After, Columns, Edit, NewItem, OnFailed, Settlement};
 use readpast::worker::Job;
-use readpast::{Answer, Filter, Item, ItemRef, ItemState, Queue, QueueSpec, Worker, install};
+use readpast::{Answer, Filter, Item, ItemRef, ItemState, Queue, QueueSpec, Worker};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -98,6 +99,13 @@ fn an_item_is_due_when_all_are_over_that_it_waits_for() {
         let (_, next) = queue.settle_and_claim(&[Settlement::new(&second, Action::Complete)], None, 5).unwrap();
         assert_eq!(next.iter().map(|item| number(&item)).collect::<Vec<_>>(), [3]);
         assert!(queue.waits(&keys[4]).unwrap().is_empty());
+        // Another install makes the trigger anew, and a drop takes all of it.
+        let queue = open(&database, &json!({"attempts": {"limit": 7}}));
+        put(&queue, 5, &[&keys[3]], OnFailed::Fail);
+        assert!(due(&queue).is_empty());
+        queue.close(Duration::from_secs(10)).unwrap();
+        drop_queue(&database.config(&[]), "Step").unwrap();
+        open(&database, &json!({}));
     }
 }
 
