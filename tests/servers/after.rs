@@ -142,6 +142,16 @@ fn a_failed_item_fails_lets_run_or_holds_up_those_that_wait_for_it() {
         queue.redrive(&[ItemRef { key: &first, token: None }], None).unwrap();
         end(&queue, 0, Action::Complete);
         assert_eq!(due(&queue), [3, 4, 6, 7]);
+        // One that is gone is never started again.
+        let second = put(&queue, 8, &[], OnFailed::Fail);
+        let held = put(&queue, 9, &[&second], OnFailed::Wait);
+        put(&queue, 10, &[&second], OnFailed::Run);
+        end(&queue, 8, Action::Fail);
+        assert_eq!(state(&queue, &held), ItemState::Pending);
+        let table = database.pick("[readpast].[Step] WHERE [N] = 8", "readpast.step WHERE \"N\" = 8");
+        database.run(&format!("DELETE FROM {table}"));
+        assert_eq!(state(&queue, &held), ItemState::Failed);
+        assert_eq!(due(&queue), [3, 4, 6, 7, 10]);
         assert_eq!(queue.purge(&Filter::of_states([ItemState::Completed]), 100).unwrap(), 1);
     }
 }

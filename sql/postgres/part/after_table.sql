@@ -25,7 +25,7 @@ BEGIN
             o.enqueued_at,
             CASE
                 WHEN TG_OP = 'UPDATE' OR {{ object("queue_is_finished_fn") }}(o.status) THEN o.status::text
-                /* {{ "Gone before it was done." if completion == "keep" else "What is done leaves the table." }} */
+                /* {{ "Gone before it was done." if completion == "keep" else "Completed items leave the table." }} */
                 ELSE '{{ "Cancelled" if completion == "keep" else "Completed" }}'
             END AS status
         FROM ended AS o
@@ -40,7 +40,7 @@ BEGIN
         RETURN NULL;
     END IF;
 
-    PERFORM {{ object("release_" ~ queue) }}(keys_, states_);
+    PERFORM {{ object("release_" ~ queue) }}(keys_, states_, TG_OP = 'DELETE');
     IF TG_OP = 'DELETE' THEN
         DELETE FROM {{ object(queue ~ "_after") }} AS a WHERE a.item = ANY(keys_);
     END IF;

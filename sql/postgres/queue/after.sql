@@ -37,12 +37,13 @@ $$;
 {% filter made("FUNCTION", "release_" ~ queue) %}
 /*
 The items keys_ have ended in states_: those that waited for them become due when nothing is left to wait for, or Failed, as they say
-(on_failed). Those that wait for the failed ones are next, and so on. Called by ended_{{ queue }} and wait_{{ queue }}, which hold the
+(on_failed). Those that wait for the failed ones are next, and so on. With gone_ they have left the table, so that none of them will ever
+be started again: who would wait for that fails. Called by ended_{{ queue }} and wait_{{ queue }}, which hold the
 items keys_.
 An item is locked before its rows here are looked at: of two parents that end at once, the second one finds what the first has written.
 Table access order: {{ table_name }}, in the order of the keys, parents before those that wait for them; {{ queue }}_after.
 */
-CREATE OR REPLACE FUNCTION {{ object("release_" ~ queue) }}(keys_ timestamptz[], states_ text[]) RETURNS void
+CREATE OR REPLACE FUNCTION {{ object("release_" ~ queue) }}(keys_ timestamptz[], states_ text[], gone_ boolean) RETURNS void
 {{ attributes }}
 AS $$
 #variable_conflict use_column
@@ -77,7 +78,7 @@ BEGIN
         UPDATE {{ object(queue ~ "_after") }} AS a
         SET outcome = e.state
         FROM UNNEST(keys_, states_) AS e (key, state)
-        WHERE a.parent = e.key AND a.outcome IS NULL AND (e.state = 'Completed' OR a.on_failed <> 'wait');
+        WHERE a.parent = e.key AND a.outcome IS NULL AND (e.state = 'Completed' OR a.on_failed <> 'wait' OR gone_);
 
         /* Not one that somebody has made due, or that has ended. */
         UPDATE {{ table }} AS q
@@ -88,7 +89,7 @@ BEGIN
             AND NOT EXISTS (
                 SELECT 1
                 FROM {{ object(queue ~ "_after") }} AS a
-                WHERE a.item = q.enqueued_at AND (a.outcome IS NULL OR (a.outcome <> 'Completed' AND a.on_failed = 'fail'))
+                WHERE a.item = q.enqueued_at AND (a.outcome IS NULL OR (a.outcome <> 'Completed' AND a.on_failed <> 'run'))
             );
         GET DIAGNOSTICS due_ = ROW_COUNT;
         became_due_ := became_due_ OR due_ > 0;
@@ -101,7 +102,7 @@ BEGIN
                 error = (
                     SELECT 'It waited for ' || {{ object("queue_key_fn") }}(a.parent) || '0, which is ' || a.outcome || '.'
                     FROM {{ object(queue ~ "_after") }} AS a
-                    WHERE a.item = q.enqueued_at AND a.outcome <> 'Completed'
+                    WHERE a.item = q.enqueued_at AND a.outcome <> 'Completed' AND a.on_failed <> 'run'
                     ORDER BY a.parent
                     LIMIT 1
                 ),
@@ -112,12 +113,13 @@ BEGIN
                 AND EXISTS (
                     SELECT 1
                     FROM {{ object(queue ~ "_after") }} AS a
-                    WHERE a.item = q.enqueued_at AND a.outcome <> 'Completed' AND a.on_failed = 'fail'
+                    WHERE a.item = q.enqueued_at AND a.outcome <> 'Completed' AND a.on_failed <> 'run'
                 )
             RETURNING q.enqueued_at
         )
         SELECT ARRAY_AGG(f.enqueued_at), ARRAY_AGG('Failed'::text) INTO keys_, states_ FROM failed AS f;
         PERFORM set_config('readpast.releases', '', TRUE);
+        gone_ := FALSE;
     END LOOP;
     IF became_due_ THEN
         PERFORM {{ object("queue_ring") }}('{{ queue }}')
@@ -127,7 +129,7 @@ END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ object("release_" ~ queue) }}(timestamptz[], text[]) FROM public;
+REVOKE ALL ON FUNCTION {{ object("release_" ~ queue) }}(timestamptz[], text[], boolean) FROM public;
 {% endfilter %}
 {% filter made("FUNCTION", "wait_" ~ queue) %}
 /*
@@ -216,7 +218,7 @@ BEGIN
         USING ERRCODE = 'RP021';
     END IF;
 {%- endif %}
-    PERFORM {{ object("release_" ~ queue) }}(keys_, states_);
+    PERFORM {{ object("release_" ~ queue) }}(keys_, states_, FALSE);
 END;
 $$;
 {% endfilter %}

@@ -297,10 +297,10 @@ database's has not would become question marks.
 {%- endmacro -%}
 {#- Arrivals of the last hour; a clock that is a little fast hides none, and a plan for later has not come. -#}
 {%- macro lately(at, now) -%}{{ at }} > DATEADD(HOUR, -1, {{ now }}) AND {{ at }} <= DATEADD(MINUTE, 1, {{ now }}){%- endmacro -%}
-{#- No item waits for it. -#}
-{%- macro not_waited_for() -%}
+{#- No item waits for it: as it is now, or with READPAST in a search, which waits for nobody. -#}
+{%- macro not_waited_for(how="") -%}
 NOT EXISTS (
-                SELECT 1 FROM {{ object(queue ~ "_After") }} AS x WITH (ROWLOCK)
+                SELECT 1 FROM {{ object(queue ~ "_After") }} AS x WITH (ROWLOCK, READCOMMITTEDLOCK, FORCESEEK{{ how }})
                 WHERE x.[Parent] = q.[EnqueuedAt] AND x.[Outcome] IS NULL
             )
 {%- endmacro -%}

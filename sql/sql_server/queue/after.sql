@@ -30,13 +30,14 @@ IF EXISTS (
 {% filter made("PROCEDURE", queue ~ "_Release") %}
 /*
 The items of @Ended (a JSON array of key and state) have ended: those that waited for them become due when nothing is left to wait for, or
-Failed, as they say (OnFailed). Those that wait for the failed ones are next, and so on.
+Failed, as they say (OnFailed). Those that wait for the failed ones are next, and so on. With @Gone they have left the table, so that
+none of them will ever be started again: who would wait for that fails.
 Called by {{ queue }}_Ended and {{ queue }}_Wait, which hold the items of @Ended. Nobody is granted it.
 An item is locked before its rows here are looked at: of two parents that end at once, the second one finds what the first has written.
 Table access order: {{ called.table }}, in the order of the keys, parents before those that wait for them; {{ queue }}_After.
 */
 {{ create_or_alter }} PROCEDURE {{ object(queue ~ "_Release") }}
-    @Ended nvarchar(max)
+    @Ended nvarchar(max), @Gone bit
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -87,7 +88,7 @@ BEGIN
         SET [Outcome] = e.[State]
         FROM @_Ended AS e
         INNER JOIN {{ table_after }} AS a WITH (ROWLOCK) ON a.[Parent] = e.[Key]
-        WHERE a.[Outcome] IS NULL AND (e.[State] = 'Completed' OR a.[OnFailed] <> 'wait')
+        WHERE a.[Outcome] IS NULL AND (e.[State] = 'Completed' OR a.[OnFailed] <> 'wait' OR @Gone = 1)
         OPTION (LOOP JOIN, FORCE ORDER);
 
         /* Not one that somebody has made due, or that has ended. */
@@ -95,7 +96,7 @@ BEGIN
         INSERT INTO @_Held ([Key], [DueAt], [Open], [Failed])
         SELECT
             w.[Key], MAX(a.[DueAt]), SUM(CASE WHEN a.[Outcome] IS NULL THEN 1 ELSE 0 END),
-            MIN(CASE WHEN a.[Outcome] <> 'Completed' AND a.[OnFailed] = 'fail' THEN a.[Parent] END)
+            MIN(CASE WHEN a.[Outcome] <> 'Completed' AND a.[OnFailed] <> 'run' THEN a.[Parent] END)
         FROM @_Locked AS w
         INNER JOIN {{ table_after }} AS a WITH (ROWLOCK, READCOMMITTEDLOCK) ON a.[Item] = w.[Key]
         GROUP BY w.[Key]
@@ -118,6 +119,7 @@ BEGIN
         INNER JOIN {{ table_after }} AS a WITH (ROWLOCK, READCOMMITTEDLOCK) ON a.[Item] = h.[Key] AND a.[Parent] = h.[Failed]
         OPTION (LOOP JOIN, FORCE ORDER);
 
+        SET @Gone = 0;
         DELETE FROM @_Ended;
         INSERT INTO @_Ended ([Key], [State])
         SELECT h.[Key], 'Failed'
@@ -136,6 +138,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
     DECLARE @_Ended nvarchar(max);
+    DECLARE @_Gone bit = CASE WHEN EXISTS (SELECT 1 FROM inserted) THEN 0 ELSE 1 END;
 
     /* {{ queue }}_Release goes on by itself with the items that it ends. */
     IF TRIGGER_NESTLEVEL(@@PROCID) > 1 RETURN;
@@ -149,26 +152,26 @@ BEGIN
             UNION ALL
             SELECT
                 d.[EnqueuedAt],
-                /* {{ "Gone before it was done." if completion == "keep" else "What is done leaves the table." }} */
+                /* {{ "Gone before it was done." if completion == "keep" else "Completed items leave the table." }} */
                 CASE WHEN d.[Status] IN ('Pending', 'Processing', 'Error', 'Paused') THEN '{{ "Cancelled" if completion == "keep" else "Completed" }}' ELSE d.[Status] END
             FROM deleted AS d
             WHERE NOT EXISTS (SELECT 1 FROM inserted AS i WHERE i.[EnqueuedAt] = d.[EnqueuedAt])
         ) AS e
         WHERE
             EXISTS (
-                SELECT 1 FROM {{ table_after }} AS a WITH (ROWLOCK, READCOMMITTEDLOCK)
+                SELECT 1 FROM {{ table_after }} AS a WITH (ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
                 WHERE a.[Parent] = e.[Key] AND a.[Outcome] IS NULL
             )
             OR EXISTS (
-                SELECT 1 FROM {{ table_after }} AS a WITH (ROWLOCK, READCOMMITTEDLOCK)
+                SELECT 1 FROM {{ table_after }} AS a WITH (ROWLOCK, READCOMMITTEDLOCK, FORCESEEK)
                 WHERE a.[Item] = e.[Key] AND a.[Outcome] IS NULL
             )
         FOR JSON PATH
     );
     IF @_Ended IS NOT NULL
-        EXECUTE {{ object(queue ~ "_Release") }} @Ended = @_Ended;
+        EXECUTE {{ object(queue ~ "_Release") }} @Ended = @_Ended, @Gone = @_Gone;
 
-    IF NOT EXISTS (SELECT 1 FROM inserted)
+    IF @_Gone = 1
         DELETE a
         FROM deleted AS d
         INNER JOIN {{ table_after }} AS a WITH (ROWLOCK) ON a.[Item] = d.[EnqueuedAt]
@@ -272,7 +275,7 @@ BEGIN
         FOR JSON PATH
     );
     IF @_Ended IS NOT NULL
-        EXECUTE {{ object(queue ~ "_Release") }} @Ended = @_Ended;
+        EXECUTE {{ object(queue ~ "_Release") }} @Ended = @_Ended, @Gone = 0;
 END;
 {% endfilter %}
 {%- set procedure = "Waits_" ~ queue -%}

@@ -41,7 +41,7 @@ BEGIN
 {%- for by in ["keys", "ended", "all"] if own or by != "ended" %}
 {%- set further %}
 {%- if after %}
-        AND {{ item.not_waited_for() }}
+        AND {{ item.not_waited_for(", READPAST") }}
 {%- endif %}
 {%- if own and by == "all" %}
         /* An item that was enqueued later cannot have changed before. */

@@ -84,7 +84,7 @@ BEGIN
                 AND q.[EnqueuedAt] < DATEADD(SECOND, -{{ rule.seconds }}, @_Now)
 {%- endif %}
 {%- if after %}
-                AND {{ item.not_waited_for() }}
+                AND {{ item.not_waited_for(", READPAST") }}
 {%- endif %}
             ORDER BY {{ item.of_item(t) }}{% if beside %}
             OPTION (LOOP JOIN, FORCE ORDER){% endif %};
