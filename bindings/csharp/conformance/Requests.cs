@@ -78,7 +78,9 @@ namespace Conformance
         /// <summary>The keys, or the places, among what an item waits for.</summary>
         private static T[] After<T>(this Request item)
         {
-            return item.ContainsKey("after") ? ((IEnumerable<object>)item["after"]).Select(AsInt).OfType<T>().ToArray() : null;
+            return item.ContainsKey("after")
+                ? ((IEnumerable<object>)item["after"]).Select(AsInt).OfType<T>().ToArray()
+                : null;
         }
 
         private static object AsInt(object value)

@@ -16,8 +16,8 @@ namespace Readpast
         public string Key { get; }
 
         /// <summary>
-        /// The item's token, to cancel exactly this version of it. Empty for a duplicate, unless the item that waits got the
-        /// values of this one (<c>on_duplicate</c> in the description).
+        /// The item's token, to cancel exactly this version of it. Empty for a duplicate, unless the item that
+        /// waits got the values of this one (<c>on_duplicate</c> in the description).
         /// </summary>
         public string Token { get; }
 
