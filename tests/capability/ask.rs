@@ -1,7 +1,7 @@
 //! Questions: each answer has the members that docs/ask.md says, and no others.
 
 use readpast::ask::{Field, Kind, QUESTIONS, Question};
-use readpast::item::{Action, NewItem};
+use readpast::item::{Action, After, NewItem, OnFailed};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -27,13 +27,15 @@ fn asked(queue: &dyn Api, what: &str, arguments: &Value) -> Value {
 fn answers_have_the_members_of_the_page(given: &Given) {
     let queue = given.described(
         r#""types": ["A", "B"], "steps": ["one", "two"], "attempts": {"history": true}, "schedule": [],
-        "limit": [{"at_once": 1000, "rate": "1000/1s"}], "columns": [{"name": "Payload", "type": "text(100)"}]"#,
+        "after": true, "limit": [{"at_once": 1000, "rate": "1000/1s"}], "columns": [{"name": "Payload", "type": "text(100)"}]"#,
     );
     let of_b = NewItem { kind: Some("B".to_owned()), ..item("held") };
     queue.enqueue(&[item("fails"), of_b, item("waits"), item("paused"), item("ends")], None).unwrap();
     let taken = queue.claim(2, Duration::ZERO).unwrap();
     let end = taken.iter().find(|taken| taken.column("Payload") == "fails").unwrap();
     queue.end(readpast::Settlement { error: Some("no route"), ..end.settle(Action::Fail) });
+    let after = NewItem { after: vec![After::Key(end.key.clone())], on_failed: OnFailed::Run, ..item("after") };
+    let after = queue.enqueue(&[after], None).unwrap().remove(0).key;
     let found = asked(&*queue, "find", &json!({"filter": {"status": ["Pending"]}, "max": 2}));
     let keys: Vec<_> = found["items"].as_array().unwrap().iter().map(|item| item["key"].clone()).collect();
     assert_eq!((keys.len(), &found["after"]), (2, &keys[1]), "there is more");
@@ -56,6 +58,7 @@ fn answers_have_the_members_of_the_page(given: &Given) {
         ("workers", json!({})),
         ("find", json!({"filter": {"columns": {}}, "max": 5, "after": null})),
         ("show", json!({"key": end.key})),
+        ("show", json!({"key": after})),
         ("why", json!({"key": keys[0]})),
         ("edit", json!({"key": keys[0], "set": {"Payload": "other"}, "due": "2026-11-21T08:30:00Z"})),
         ("move", json!({"key": keys[1], "to": other.queue})),
