@@ -19,9 +19,9 @@ template <class Make> auto list_of(const json &request, const char *member, Make
 }
 
 readpast::new_item new_item_of(const json &item) {
-    return {json_of(item, "columns"),   text_of(item, "type"), text_of(item, "step"),
-            time_of(item, "delay_ms"),  text_of(item, "due"),  text_of(item, "traceparent"),
-            text_of(item, "tracestate"), json_of(item, "after"),  text_of(item, "on_failed")};
+    return {json_of(item, "columns"),    text_of(item, "type"),  text_of(item, "step"),
+            time_of(item, "delay_ms"),   text_of(item, "due"),   text_of(item, "traceparent"),
+            text_of(item, "tracestate"), json_of(item, "after"), text_of(item, "on_failed")};
 }
 
 } // namespace
