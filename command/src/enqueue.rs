@@ -164,13 +164,13 @@ fn stream(sender: &mut Sender<'_>, defaults: &Defaults, source: InputLines, quie
 }
 
 /// Has an item name others, for which it waits, by their places in the batch, where the line has them by those in the input, from 0 on.
-fn in_batch(lines: &[usize], item: &mut NewItem) -> Result<()> {
+fn in_batch(lines: &[usize], item: &mut NewItem) -> std::result::Result<(), String> {
     for after in &mut item.after {
         let After::Item(place) = after else { continue };
         let found = lines.iter().position(|line| *line == *place + 1);
         let Some(found) = found else {
             let why = format!("an item waits for line {}, which is in no batch of {} with it", *place + 1, lines.len());
-            return Err(usage(format!("{why}; raise --batch, or give its key")));
+            return Err(format!("{why}; raise --batch, or give its key"));
         };
         *place = found;
     }
@@ -199,8 +199,8 @@ impl Sender<'_> {
         // Each batch has an identity of its own that follows from that of the input.
         let operation = Uuid::from_u128(self.operation.as_u128().wrapping_add(self.batches)).to_string();
         let (lines, mut items): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-        for item in &mut items {
-            in_batch(&lines, item)?;
+        if let Some(why) = items.iter_mut().find_map(|item| in_batch(&lines, item).err()) {
+            return Err(Failure::Partly(format!("{why}; {}", self.so_far()), Exit::Usage));
         }
         let enqueued = match self.queue.enqueue(&items, Some(&operation)) {
             Ok(enqueued) => enqueued,

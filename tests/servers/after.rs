@@ -351,8 +351,11 @@ fn no_wait_is_lost_while_its_parents_end() {
             for _ in 0..3 {
                 let (queue, over, children) = (queue.share(), &over, &children);
                 threads.spawn(move || {
-                    while over.lock().unwrap().len() < 3 * rounds * 6 {
+                    // An item that is lost leaves them nothing for long.
+                    let mut looks = 0;
+                    while over.lock().unwrap().len() < 3 * rounds * 6 && looks < 500 {
                         let batch = queue.claim(5, Duration::from_millis(20)).unwrap();
+                        looks = if batch.is_empty() { looks + 1 } else { 0 };
                         let settlements: Vec<_> =
                             batch.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
                         for item in batch.iter().filter(|item| number(item) >= 10) {
@@ -370,5 +373,27 @@ fn no_wait_is_lost_while_its_parents_end() {
             }
         });
         assert_eq!(queue.stats().unwrap().count(ItemState::Completed), (3 * rounds * 6) as i64);
+    }
+}
+
+/// An enqueue waits for a transaction that ends the item which it names, and sees that end.
+#[test]
+fn an_item_that_ends_at_the_moment_is_waited_for() {
+    for database in Database::each() {
+        let queue = open(&database, &json!({}));
+        let first = put(&queue, 0, &[], OnFailed::Fail);
+        let mut holder = database.session();
+        holder.execute(database.pick("BEGIN TRANSACTION", "BEGIN"), &[]).unwrap();
+        let table = database.pick("[readpast].[Step] SET [Status]", "readpast.step SET status");
+        holder.execute(&format!("UPDATE {table} = 'Completed'"), &[]).unwrap();
+        let key = std::thread::scope(|threads| {
+            let child = threads.spawn(|| put(&queue, 1, &[&first], OnFailed::Fail));
+            // Long enough to meet the lock; an enqueue that comes later sees the same.
+            std::thread::sleep(Duration::from_millis(300));
+            holder.execute(database.pick("COMMIT TRANSACTION", "COMMIT"), &[]).unwrap();
+            child.join().unwrap()
+        });
+        assert_eq!(queue.waits(&key).unwrap()[0].outcome, Some(ItemState::Completed));
+        assert_eq!(due(&queue), [1]);
     }
 }

@@ -58,7 +58,7 @@ fn lines_wait_for_earlier_ones_of_their_batch() {
     let shown = &shell.run(&["show", "Mail", &key(2), "--json"]).json()[0];
     assert_eq!(shown["waits_for"][1]["key"].as_str(), Some(key(1).as_str()));
     assert_eq!(shown["waits_for"][1]["on_failed"].as_str(), Some("wait"));
-    shell.feed(&["enqueue", "Mail", "--batch", "1"], lines).says(2, &["line 1", "--batch"]);
+    shell.feed(&["enqueue", "Mail", "--batch", "1"], lines).says(2, &["line 1", "--batch", "1 items were enqueued"]);
     for (line, words) in [
         ("{\"columns\": {}, \"after\": [5]}", "line 6"),
         ("{\"columns\": {}, \"after\": [-1]}", "places of earlier items"),

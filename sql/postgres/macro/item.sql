@@ -89,6 +89,8 @@ NOT EXISTS (
 {%- macro goes_around() -%}
 EXISTS (SELECT 1 FROM {{ object("queue_refused") }} AS x WHERE x.queue = '{{ queue }}')
 {%- endmacro -%}
+{#- The due time of an item that waits for others. -#}
+{%- macro never() %}timestamptz '9999-12-31 00:00:00+00'{% endmacro -%}
 {#- No item waits for it. -#}
 {%- macro not_waited_for() -%}
 NOT EXISTS (SELECT 1 FROM {{ object(queue ~ "_after") }} AS w WHERE w.parent = q.enqueued_at AND w.outcome IS NULL)

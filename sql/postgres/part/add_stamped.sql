@@ -10,7 +10,7 @@
 {%- if after %}
             CASE
                 /* Until it waits no more. */
-                WHEN json_typeof(i.after) = 'array' AND json_array_length(i.after) > 0 THEN timestamptz '9999-12-31 00:00:00+00'
+                WHEN json_typeof(i.after) = 'array' AND json_array_length(i.after) > 0 THEN {{ m.never() }}
                 ELSE COALESCE({{ m.finite("i.due") }}, now_ + i.delay_ms * interval '1 millisecond', now_)
             END AS scheduled_for,
 {%- else %}

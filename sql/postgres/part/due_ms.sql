@@ -80,5 +80,5 @@
 {%- endif %}
         ) AS n
         /* An item that is never due is nothing to wait for. */
-        WHERE n.due_at < {{ "timestamptz '9999-01-01'" if after else "'infinity'" }}
+        WHERE n.due_at < {{ m.never() if after else "'infinity'" }}
     )

@@ -1,7 +1,6 @@
 {%- if after %}
 {%- import "macro/item.sql" as m -%}
 {%- import "macro/index.sql" as index_of -%}
-{%- set never = "timestamptz '9999-12-31 00:00:00+00'" -%}
 {%- set attributes = "LANGUAGE plpgsql VOLATILE SECURITY INVOKER" -%}
 {% filter made("TABLE", queue ~ "_after") %}
 /*
@@ -84,7 +83,7 @@ BEGIN
         UPDATE {{ table }} AS q
         SET scheduled_for = (SELECT MAX(a.due_at) FROM {{ object(queue ~ "_after") }} AS a WHERE a.item = q.enqueued_at)
         WHERE
-            q.enqueued_at = ANY(waiting_) AND q.scheduled_for = {{ never }}
+            q.enqueued_at = ANY(waiting_) AND q.scheduled_for = {{ m.never() }}
             AND q.status IN ('Pending', 'Error', 'Paused')
             AND NOT EXISTS (
                 SELECT 1
@@ -108,7 +107,7 @@ BEGIN
                 ),
                 updated_at = {{ m.later("q.updated_at") }}
             WHERE
-                q.enqueued_at = ANY(waiting_) AND q.scheduled_for = {{ never }}
+                q.enqueued_at = ANY(waiting_) AND q.scheduled_for = {{ m.never() }}
                 AND q.status IN ('Pending', 'Error', 'Paused')
                 AND EXISTS (
                     SELECT 1

@@ -297,6 +297,8 @@ database's has not would become question marks.
 {%- endmacro -%}
 {#- Arrivals of the last hour; a clock that is a little fast hides none, and a plan for later has not come. -#}
 {%- macro lately(at, now) -%}{{ at }} > DATEADD(HOUR, -1, {{ now }}) AND {{ at }} <= DATEADD(MINUTE, 1, {{ now }}){%- endmacro -%}
+{#- The due time of an item that waits for others. -#}
+{%- macro never() %}'9999-12-31'{% endmacro -%}
 {#- No item waits for it: as it is now, or with READPAST in a search, which waits for nobody. -#}
 {%- macro not_waited_for(how="") -%}
 NOT EXISTS (

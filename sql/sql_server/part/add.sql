@@ -85,7 +85,7 @@
             {%- elif a.from == "literal" %}{{ a.literal }}
             {%- elif a.from == "kind" %}COALESCE(n.[Type], {{ text(types[0]) }})
             {%- elif a.from == "step" %}n.[Step]
-            {%- elif a.from == "due" and after %}CASE WHEN n.[Waits] = 1 THEN '9999-12-31' ELSE COALESCE(n.[DueAt], @_Now) END /* until it waits no more */
+            {%- elif a.from == "due" and after %}CASE WHEN n.[Waits] = 1 THEN {{ item.never() }} ELSE COALESCE(n.[DueAt], @_Now) END /* until it waits no more */
             {%- elif a.from == "due" %}COALESCE({{ item.theirs(t, "n.[DueAt]") }}, {{ item.theirs(t, "n." ~ a.var) ~ ", " if a.var }}{{ at }})
             {%- elif a.var %}COALESCE({{ item.theirs(t, "n." ~ a.var) }}, {{ at }})
             {%- else %}{{ at }}{% endif %}{{ "," if not loop.last }}

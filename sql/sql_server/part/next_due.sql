@@ -23,7 +23,7 @@
 {%- endif %}
                         AND {{ item.waits(t) }}
 {{- item.and_free(t) | indent(12) }}
-                        AND q.{{ role.due }} > {{ at }}{{ " AND q." ~ role.due ~ " < '9999-01-01'" if after }}
+                        AND q.{{ role.due }} > {{ at }}{{ " AND q." ~ role.due ~ " < " ~ item.never() if after }}
                     ORDER BY {{ "q." ~ role.due if t.due_leads or own else kind.ordered(due_columns) }}
                 ) AS n
 {%- endfor %}
@@ -44,7 +44,7 @@
                 WHERE
                     q.[Shard] = h.[Shard]
                     AND {{ item.waits(t) }}
-                    AND q.{{ role.due }} > {{ at }}{{ " AND q." ~ role.due ~ " < '9999-01-01'" if after }}
+                    AND q.{{ role.due }} > {{ at }}{{ " AND q." ~ role.due ~ " < " ~ item.never() if after }}
                 ORDER BY q.{{ role.due }}
             ) AS u
 {%- elif searches_all and role.due %}
@@ -59,7 +59,7 @@
                 WHERE
                     {{ item.waits(t, "q", value) }}
 {{- item.and_free(t) | indent(8) }}
-                    AND q.{{ role.due }} > {{ at }}{{ " AND q." ~ role.due ~ " < '9999-01-01'" if after }}
+                    AND q.{{ role.due }} > {{ at }}{{ " AND q." ~ role.due ~ " < " ~ item.never() if after }}
 {%- for search in kind_searches %}
                     AND {{ "@Steps" if search.step else "@Types" }} IS NULL
 {%- endfor %}

@@ -1,7 +1,7 @@
 {%- if after %}
 {%- import "macro/index.sql" as index_of -%}
-{%- set never = "'9999-12-31'" -%}
-{%- set waits = "q.[ScheduledFor] = " ~ never ~ " AND q.[Status] IN ('Pending', 'Error', 'Paused')" -%}
+{%- import "macro/item.sql" as item -%}
+{%- set waits = "q.[ScheduledFor] = " ~ item.never() ~ " AND q.[Status] IN ('Pending', 'Error', 'Paused')" -%}
 {%- set table_after = object(queue ~ "_After") -%}
 {% filter made("TABLE", queue ~ "_After") %}
 /*

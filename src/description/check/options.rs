@@ -157,7 +157,7 @@ fn after(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     place.need(spec.is_own(), || "is for tables of readpast's own".to_owned())?;
     let names = spec.dedup.as_ref().is_none_or(|dedup| dedup.existing);
     place.need(names, || {
-        "needs dedup.existing = true: an item may wait for an earlier one of its call, which may be a duplicate"
+        "needs dedup.answer = \"existing\": an item may wait for an earlier one of its call, which may be a duplicate"
             .to_owned()
     })
 }
