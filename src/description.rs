@@ -27,7 +27,7 @@ pub use crate::item::Rate;
 
 pub use self::{
     examples::{EXAMPLES, OTHERS},
-    limit::LimitSpec,
+    limit::{LimitSpec, TiersSpec},
     options::{
         BackoffSpec, ClaimBySpec, Completion, DedupSpec, Direction, LeaseSpec, OnDuplicate, OrderSpec, PrioritySpec,
         RetentionSpec, RolesSpec, SubtypeSpec,

@@ -16,10 +16,29 @@ pub struct LimitSpec {
     pub by: Option<Identifier>,
     /// How many items of a key are in work at once, 1 to 1,000,000.
     pub at_once: Option<u32>,
+    /// The same by the plan of the key, instead of one number for all keys.
+    pub tiers: Option<TiersSpec>,
     /// How many items of a key start in a time.
     pub rate: Option<Rate>,
     /// How many of them may start together after a rest, 1 to 1,000,000; as many as the rate has when left out.
     pub burst: Option<u32>,
+}
+
+/// How many items of a key are in work at once, by a column of its item that is due first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TiersSpec {
+    /// The column, one of the queue's own.
+    pub from: Identifier,
+    /// Its values, as text, and the number of each, 1 to 1,000,000. Any other value has the smallest.
+    pub numbers: Vec<(String, u32)>,
+}
+
+impl TiersSpec {
+    /// The number of a value that is not among them.
+    #[must_use]
+    pub fn least(&self) -> Option<u32> {
+        self.numbers.iter().map(|(_, number)| *number).min()
+    }
 }
 
 impl LimitSpec {

@@ -5,11 +5,14 @@ use crate::description::{ColumnKind, LimitSpec, QueueSpec};
 use crate::dialect::Dialect;
 use minijinja::{Value, context};
 
-/// All of them, and the one by whose column claims seek: the first that has a column.
+/// All of them; the one by whose column claims seek, the first that has a column; and the others that have one, which they try on
+/// what they have found.
 pub(super) fn context(dialect: Dialect, spec: &QueueSpec) -> Value {
     let limits: Vec<_> = spec.limits.iter().enumerate().map(|(at, one)| limit(dialect, spec, at + 1, one)).collect();
-    let sought = spec.limits.iter().position(|limit| limit.by.is_some()).map(|at| limits[at].clone());
-    context! { limits, sought }
+    let mut filters: Vec<_> =
+        spec.limits.iter().zip(&limits).filter(|(limit, _)| limit.by.is_some()).map(|(_, made)| made.clone()).collect();
+    let sought = (!filters.is_empty()).then(|| filters.remove(0));
+    context! { limits, sought, filters }
 }
 
 fn limit(dialect: Dialect, spec: &QueueSpec, nth: usize, limit: &LimitSpec) -> Value {
@@ -24,6 +27,11 @@ fn limit(dialect: Dialect, spec: &QueueSpec, nth: usize, limit: &LimitSpec) -> V
         type => column.map(|column| dialect.column_type(column.kind)),
         is_text => column.is_some_and(|column| matches!(column.kind, ColumnKind::Text(_))),
         at_once => limit.at_once,
+        tiers => limit.tiers.as_ref().map(|tiers| context! {
+            from => names.quoted(&tiers.from),
+            numbers => tiers.numbers.iter().map(|(value, number)| context! { value, number }).collect::<Vec<_>>(),
+            least => tiers.least(),
+        }),
         rate => limit.rate.map(|rate| rate.starts),
         rate_ms => limit.rate.map(|rate| rate.ms),
         burst => limit.burst(),

@@ -2,7 +2,7 @@
 //! claimed twice, nothing is lost, our own procedures never end one another, and a claim waits for nobody who changes items.
 //!
 //! What each procedure does stands in `programs`, once: the search runs it, and `rendered` holds it to the rendered SQL.
-//! In it are claims of all, by type and by step, and of shards, groups, `dedup` among unfinished items, which new ones may replace, rows of `<queue>_Lease`, attempts that
+//! In it are claims of all, by type and by step, and of shards, groups, limits, `dedup` among unfinished items, which new ones may replace, rows of `<queue>_Lease`, attempts that
 //! are remembered, and retention.
 //!
 //! Not in the model: prefetching, which the statements rule out by their hints; the tables of subtypes, of which a rule says that
@@ -11,6 +11,7 @@
 
 mod adding;
 mod history;
+mod limits;
 mod programs;
 mod proofs;
 mod proofs_after;

@@ -1,5 +1,6 @@
 //! Limits by key and of a whole queue, decided by the claim. On both servers.
 
+use super::limited::{Table, everywhere};
 use readpast::error::ErrorKind;
 use readpast::item::{Action, Columns, LimitChange, NewItem, Settlement};
 use readpast::{Dialect, Queue, QueueSpec, Value, install};
@@ -13,15 +14,15 @@ use support::dice::Dice;
 use support::limit::until;
 use support::scratch::{Scratch, administer, changed, config};
 
-fn open(database: &Database, limits: &serde_json::Value) -> Queue {
-    let spec = json!({
+fn open(database: &Database, table: Table, limits: &serde_json::Value) -> Queue {
+    let spec = table.described(json!({
         "queue": "Job",
         "columns": [
             {"name": "Customer", "type": "integer"}, {"name": "key", "type": "text(50)"}, {"name": "at_once", "type": "integer"}
         ],
         "limit": limits,
-        "attempts": {"limit": 1000},
-    });
+        "attempts": {"limit": 1000}, "backoff": "none",
+    }));
     install(&database.config(&[]), Some(&QueueSpec::from_json(&spec.to_string()).unwrap())).unwrap();
     Queue::open(&database.config(&[]), "Job").unwrap()
 }
@@ -55,8 +56,8 @@ fn counts<const N: usize>(these: [(&str, usize); N]) -> BTreeMap<String, usize> 
 
 #[test]
 fn no_more_of_a_key_begin_than_may_be_in_work() {
-    for database in Database::each() {
-        let queue = open(&database, &json!([{"by": "Customer", "at_once": 2}]));
+    for (database, table) in everywhere() {
+        let queue = open(&database, table, &json!([{"by": "Customer", "at_once": 2}]));
         for customer in [1, 2, -3] {
             put(&queue, Some(customer), None, 5);
         }
@@ -77,8 +78,8 @@ fn no_more_of_a_key_begin_than_may_be_in_work() {
 
 #[test]
 fn a_settlement_claims_what_it_made_room_for() {
-    for database in Database::each() {
-        let queue = open(&database, &json!([{"by": "Customer", "at_once": 1}]));
+    for (database, table) in everywhere() {
+        let queue = open(&database, table, &json!([{"by": "Customer", "at_once": 1}]));
         put(&queue, Some(1), None, 3);
         let mut items = queue.claim(10, Duration::ZERO).unwrap();
         for _ in 0..2 {
@@ -91,9 +92,34 @@ fn a_settlement_claims_what_it_made_room_for() {
 }
 
 #[test]
+fn the_plan_of_a_key_gives_its_number() {
+    for (database, table) in everywhere() {
+        // The plan stands in a column of the items; here it is the number of "at_once", or the host.
+        let tiers = json!({"from": "at_once", "7": 3, "8": 1});
+        let queue = open(&database, table, &json!([{"at_once": 100}, {"by": "Customer", "at_once": tiers}]));
+        put(&queue, Some(1), None, 5);
+        let other = |plan: Option<i32>| NewItem {
+            columns: Columns::from_json(&json!({"Customer": plan.unwrap_or(9), "at_once": plan}).to_string()).unwrap(),
+            ..NewItem::default()
+        };
+        queue.enqueue(&vec![other(Some(8)); 3], None).unwrap();
+        // A value without a number has the smallest.
+        queue.enqueue(&vec![other(None); 3], None).unwrap();
+        assert_eq!(taken(&queue, 100), counts([("1 -", 3), ("8 -", 1), ("9 -", 1)]));
+        assert_eq!(taken(&queue, 100), counts([]));
+        change(&database, "Customer", "9", "2, NULL, NULL, NULL").unwrap();
+        assert_eq!(taken(&queue, 100), counts([("9 -", 1)]));
+        let limits = queue.limits().unwrap();
+        let of = |key: &str| limits.iter().find(|limit| limit.key.as_deref() == Some(key)).unwrap().to_string();
+        assert_eq!(of("1"), "waits: 3 of 3 of Customer 1 are in work");
+        assert_eq!(of("8"), "waits: 1 of 1 of Customer 8 are in work");
+    }
+}
+
+#[test]
 fn keys_take_turns() {
-    for database in Database::each() {
-        let queue = open(&database, &json!([{"by": "key", "at_once": 1000}]));
+    for (database, table) in everywhere() {
+        let queue = open(&database, table, &json!([{"by": "key", "at_once": 1000}]));
         put(&queue, None, Some("a"), 50);
         for host in [Some("b"), Some("c"), None, Some("")] {
             put(&queue, None, host, 4);
@@ -117,14 +143,14 @@ fn keys_take_turns() {
 
 #[test]
 fn the_whole_queue_has_a_limit() {
-    for database in Database::each() {
-        let alone = open(&database, &json!([{"at_once": 4}]));
+    for (database, table) in everywhere() {
+        let alone = open(&database, table, &json!([{"at_once": 4}]));
         put(&alone, Some(1), None, 5);
         assert_eq!(taken(&alone, 100).values().sum::<usize>(), 4);
         assert_eq!(taken(&alone, 100).values().sum::<usize>(), 0);
     }
-    for database in Database::each() {
-        let queue = open(&database, &json!([{"at_once": 3}, {"by": "Customer", "at_once": 2}]));
+    for (database, table) in everywhere() {
+        let queue = open(&database, table, &json!([{"at_once": 3}, {"by": "Customer", "at_once": 2}]));
         put(&queue, Some(1), None, 5);
         put(&queue, Some(2), None, 5);
         let items = queue.claim(100, Duration::ZERO).unwrap();
@@ -137,8 +163,8 @@ fn the_whole_queue_has_a_limit() {
 
 #[test]
 fn two_columns_are_limited_together() {
-    for database in Database::each() {
-        let queue = open(&database, &json!([{"by": "Customer", "at_once": 4}, {"by": "key", "at_once": 3}]));
+    for (database, table) in everywhere() {
+        let queue = open(&database, table, &json!([{"by": "Customer", "at_once": 4}, {"by": "key", "at_once": 3}]));
         for customer in 1..=3 {
             put(&queue, Some(customer), Some("x"), 6);
         }
@@ -173,8 +199,8 @@ fn a_rate_counts_starts() {
     for (by, whole) in
         [(json!({"by": "key", "rate": "6/1h", "burst": 3}), false), (json!({"rate": "6/1h", "burst": 3}), true)]
     {
-        for database in Database::each() {
-            let queue = open(&database, &json!([by]));
+        for (database, table) in everywhere() {
+            let queue = open(&database, table, &json!([by]));
             put(&queue, None, Some("a"), 8);
             let items = queue.claim(100, Duration::ZERO).unwrap();
             assert_eq!(items.len(), 3, "whole: {whole}");
@@ -198,8 +224,8 @@ fn a_claim_reports_when_the_rate_lets_the_next_one_begin() {
         json!([{"rate": "1/1h"}]),
         json!([{"by": "Customer", "at_once": 100}, {"by": "key", "rate": "1/1h"}]),
     ] {
-        for database in Database::each() {
-            let queue = open(&database, &limits);
+        for (database, table) in everywhere() {
+            let queue = open(&database, table, &limits);
             put(&queue, Some(1), Some("a"), 2);
             assert_eq!(taken(&queue, 100).len(), 1, "{limits}");
             let ask = database.pick(
@@ -227,9 +253,9 @@ fn change(database: &Database, by: &str, key: &str, more: &str) -> Result<(), re
 
 #[test]
 fn a_limit_changes_for_all_keys_and_for_one() {
-    for database in Database::each() {
+    for (database, table) in everywhere() {
         let limits = json!([{"by": "Customer", "at_once": 1}, {"by": "key", "rate": "1/1h"}]);
-        let queue = open(&database, &limits);
+        let queue = open(&database, table, &limits);
         for customer in 1..=3 {
             put(&queue, Some(customer), None, 9);
         }
@@ -239,7 +265,7 @@ fn a_limit_changes_for_all_keys_and_for_one() {
         assert_eq!(taken(&queue, 100), counts([("1 -", 2), ("2 -", 4)]));
         // An install leaves changes as they are; not each server that speaks T-SQL installs twice.
         if database.heeds_lock_hints() {
-            open(&database, &limits);
+            open(&database, table, &limits);
         }
         change(&database, "Customer", "3", "NULL, NULL, NULL, NULL").unwrap();
         assert_eq!(taken(&queue, 100), counts([("3 -", 2)]));
@@ -274,13 +300,13 @@ fn a_limit_changes_for_all_keys_and_for_one() {
 
 #[test]
 fn no_more_are_in_work_at_any_instant() {
-    for database in Database::each() {
+    for (database, table) in everywhere() {
         // The turn of the queue is a lock.
         if !database.heeds_lock_hints() {
             continue;
         }
         let limits = json!([{"by": "Customer", "at_once": 3}, {"by": "key", "at_once": 5}, {"at_once": 11}]);
-        let queue = open(&database, &limits);
+        let queue = open(&database, table, &limits);
         let mut dice = Dice::new(1);
         let items: Vec<_> = (0..300)
             .map(|_| {
@@ -336,29 +362,18 @@ fn no_more_are_in_work_at_any_instant() {
                     }
                 });
             }
-            let too_many = [("Customer", 3), ("key", 5)].map(|(by, most)| {
-                database.pick(
-                    &format!("SELECT COUNT(*) FROM [readpast].Job WHERE Status = 'Processing' AND [{by}] IS NOT NULL GROUP BY [{by}] HAVING COUNT(*) > {most}"),
-                    &format!("SELECT COUNT(*) FROM readpast.job WHERE status = 'Processing' AND \"{by}\" IS NOT NULL GROUP BY \"{by}\" HAVING COUNT(*) > {most}"),
-                ).to_owned()
-            });
-            let all = database.pick(
-                "SELECT COUNT(*) FROM [readpast].Job WHERE Status = 'Processing' HAVING COUNT(*) > 11",
-                "SELECT COUNT(*) FROM readpast.job WHERE status = 'Processing' HAVING COUNT(*) > 11",
-            );
-            let left = database.pick(
-                "SELECT COUNT(*) FROM [readpast].Job WHERE Status <> 'Completed'",
-                "SELECT COUNT(*) FROM readpast.job WHERE status <> 'Completed'",
-            );
+            let too_many = [(Some("Customer"), 3), (Some("key"), 5), (None, 11)]
+                .map(|(by, most)| table.more_in_work(&database, by, most));
+            let left = table.left(&database);
             until("all items are done", || {
-                for text in too_many.iter().map(String::as_str).chain([all]) {
+                for text in &too_many {
                     let rows = database.rows(text);
                     if !rows.is_empty() {
                         over.store(true, Ordering::Relaxed);
                         panic!("{text}: {rows:?}");
                     }
                 }
-                database.look(left) == "0"
+                database.look(&left) == "0"
             });
             over.store(true, Ordering::Relaxed);
         });
@@ -368,8 +383,8 @@ fn no_more_are_in_work_at_any_instant() {
 
 #[test]
 fn a_key_that_has_all_of_its_starts_again_leaves_nothing() {
-    for database in Database::each() {
-        let queue = open(&database, &json!([{"by": "key", "rate": "10/1h"}]));
+    for (database, table) in everywhere() {
+        let queue = open(&database, table, &json!([{"by": "key", "rate": "10/1h"}]));
         for host in ["a", "b", "c"] {
             put(&queue, None, Some(host), 1);
         }
@@ -423,8 +438,8 @@ fn an_operator_changes_limits_a_monitor_lists_them_and_a_worker_does_neither() {
 #[test]
 fn a_claim_waits_for_the_turn_of_another() {
     for limits in [json!([{"by": "Customer", "at_once": 1}]), json!([{"at_once": 1}])] {
-        for database in Database::each().into_iter().filter(|database| !database.is_sql_server()) {
-            let queue = open(&database, &limits);
+        for (database, table) in everywhere().filter(|(database, _)| !database.is_sql_server()) {
+            let queue = open(&database, table, &limits);
             put(&queue, Some(1), None, 3);
             let claim = "SELECT answer FROM readpast.next_job_set_trx('other', 10)";
             let mut first = database.session();

@@ -1,5 +1,6 @@
 //! Limits as the library lists, changes and explains them. On both servers.
 
+use super::limited::{Table, everywhere};
 use readpast::item::{Action, Columns, Limit, LimitChange, NewItem, Receipt, Settlement};
 use readpast::{ErrorKind, Queue, QueueSpec, Why, install};
 use serde_json::{Value, json};
@@ -8,8 +9,8 @@ use support::both::Database;
 
 const GUID: &str = "D6513312-4dcc-4c44-b044-08b98257037c";
 
-fn open(database: &Database) -> Queue {
-    let spec = json!({
+fn open(database: &Database, table: Table) -> Queue {
+    let spec = table.described(json!({
         "queue": "Call",
         "columns": [
             {"name": "Customer", "type": "bigint"}, {"name": "Host", "type": "text(50)"}, {"name": "Job", "type": "guid"},
@@ -19,7 +20,7 @@ fn open(database: &Database) -> Queue {
             {"by": "Job", "at_once": 1}, {"by": "Customer", "at_once": 2}, {"by": "Host", "rate": "2/1h"},
             {"by": "Urgent", "at_once": 3}
         ],
-    });
+    }));
     install(&database.config(&[]), Some(&QueueSpec::from_json(&spec.to_string()).unwrap())).unwrap();
     Queue::open(&database.config(&[("operator", "ann")]), "Call").unwrap()
 }
@@ -45,8 +46,8 @@ fn why(queue: &Queue, of: &[Receipt]) -> Vec<String> {
 
 #[test]
 fn each_kind_of_key_is_counted_and_explained() {
-    for database in Database::each() {
-        let queue = open(&database);
+    for (database, table) in everywhere() {
+        let queue = open(&database, table);
         let added = [
             (json!({"Customer": -42}), "2 of 2 of Customer -42 are in work ("),
             (json!({"Job": GUID}), "1 of 1 of Job "),
@@ -83,8 +84,8 @@ fn each_kind_of_key_is_counted_and_explained() {
 
 #[test]
 fn a_limit_is_changed_for_a_key_of_each_kind() {
-    for database in Database::each() {
-        let queue = open(&database);
+    for (database, table) in everywhere() {
+        let queue = open(&database, table);
         let pause = LimitChange { at_once: Some(0), reason: Some("it's off"), ..LimitChange::default() };
         for (by, given, columns) in [
             ("customer", " +7", json!({"Customer": 7})),
@@ -123,8 +124,8 @@ fn a_limit_is_changed_for_a_key_of_each_kind() {
 
 #[test]
 fn the_limit_that_is_meant_can_be_left_out_where_one_fits() {
-    for database in Database::each() {
-        let queue = open(&database);
+    for (database, table) in everywhere() {
+        let queue = open(&database, table);
         let rate = Some("5/1s".parse().unwrap());
         let limit = queue.set_limit(&LimitChange { rate, burst: Some(9), ..LimitChange::default() }).unwrap();
         assert_eq!(

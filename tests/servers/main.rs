@@ -24,6 +24,7 @@ mod hidden;
 mod infinite;
 mod isolation;
 mod keys;
+mod limited;
 mod limits;
 mod limits_shown;
 mod lives;

@@ -165,6 +165,7 @@ state, the row beside says what is taken, or has ended: sought for each row by i
 
 {#- The due time as the index has it: without one an item is due. -#}
 {%- macro due(alias="q.") %}{% if own %}{{ alias }}{{ role.due }}{% else %}COALESCE({{ alias }}{{ role.due }}, '-infinity'){% endif %}{% endmacro -%}
+{%- macro is_due() %}{% if own or due_in_order %}{{ due() }} <= now_{% else %}(q.{{ role.due }} IS NULL OR q.{{ role.due }} <= now_){% endif %}{% endmacro -%}
 {#- The condition of a kind that is asked for: by what the index of `search` begins with. An item without a step has the empty one. -#}
 {%- macro is_kind(search, of) %}
 {%- if search.type %}q.{{ role.kind }} = {{ of }}.type{{ "\n                    AND " if search.step }}{% endif %}
@@ -178,6 +179,10 @@ microseconds: so they are dealt out in turn.
 {%- macro shard(alias="q.") %}EXTRACT(MICROSECONDS FROM {{ alias }}{{ key[0].quoted }} AT TIME ZONE 'UTC')::integer % 10000 % {{ shards }}{% endmacro -%}
 {#- The key of a limit that an item counts for, as text: '' where it has none. -#}
 {%- macro limit_key(limit, alias="q.") %}(COALESCE({{ alias }}{{ limit.quoted }}::text, '') COLLATE "C"){% endmacro -%}
+{#- Items in work: rows of the table, or of the one beside it, which keeps the key that an item had when it was claimed. -#}
+{%- macro in_work() %}{{ (object(queue ~ "_lease") if beside else table) ~ " AS q" }}{% endmacro -%}
+{%- macro is_in_work() %}{{ "q.status = 'Processing'" if beside else stands(processing) }}{% endmacro -%}
+{%- macro in_work_key(limit) %}{{ "q.limit_" ~ limit.nth if beside else limit_key(limit) }}{% endmacro -%}
 {#- All shards, a row each. -#}
 {%- macro all_shards() %}generate_series(0, {{ shards - 1 }}) AS g (shard){% endmacro -%}
 {#- The order of due items, as the indexes for kinds have it, of a row of the table or of what was read of it. -#}

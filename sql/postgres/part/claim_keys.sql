@@ -44,11 +44,11 @@ BEGIN
 
 {% if not beside %}
 {%- include "part/claim_found.sql" %};
-{%- if limits | selectattr("rate") | list %}
-    PERFORM {{ object("spend_" ~ queue) }}(worker_, now_);
-{%- endif %}
 {%- else %}
 {%- include "part/claim_beside.sql" %}
+{%- endif %}
+{%- if limits | selectattr("rate") | list %}
+    PERFORM {{ object("spend_" ~ queue) }}(worker_, now_);
 {%- endif %}
 END;
 $$;

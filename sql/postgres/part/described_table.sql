@@ -68,8 +68,22 @@ ALTER TABLE {{ object(queue ~ "_lease") }}
     ADD COLUMN IF NOT EXISTS updated_at timestamptz NOT NULL, ADD COLUMN IF NOT EXISTS lease_owner text NULL,
     ADD COLUMN IF NOT EXISTS lease_until timestamptz NULL,
     /* The claim that took it, for a caller that lost its answer. Below zero: it goes alone. */
-    ADD COLUMN IF NOT EXISTS claim_num bigint NULL;
+    ADD COLUMN IF NOT EXISTS claim_num bigint NULL
+{%- for l in limits if l.by %},
+    /* Its {{ l.name }} when it was claimed, for the limit by that. */
+    ADD COLUMN IF NOT EXISTS limit_{{ l.nth }} text COLLATE "C" NOT NULL DEFAULT ''
+{%- endfor %};
 {% endfilter %}
+{%- for l in limits if l.by %}
+{% filter statement %}
+/* Items in work already have it as well. */
+UPDATE {{ object(queue ~ "_lease") }} AS s
+SET limit_{{ l.nth }} = {{ m.limit_key(l) }}
+FROM {{ table }} AS q
+WHERE
+    s.status = 'Processing' AND {% for column in key %}s.key_{{ loop.index }} = q.{{ column.quoted }} AND {% endfor %}s.limit_{{ l.nth }} <> {{ m.limit_key(l) }};
+{% endfilter %}
+{%- endfor %}
 {% filter statement %}
 /* Room on each page keeps renewals on it. */
 ALTER TABLE {{ object(queue ~ "_lease") }} SET (
@@ -88,4 +102,9 @@ ALTER TABLE {{ object(queue ~ "_lease") }} SET (
 /* Items that wait for their next attempt, until they are due. */
 {%- endcall %}
 {%- endif %}
+{%- for l in limits if l.by %}
+{% call index_of.create(queue ~ "_lease_in_work_" ~ l.nth, queue ~ "_lease", [column("limit_" ~ l.nth)], where="status = 'Processing'") %}
+/* The claim counts here what is in work for a key. */
+{%- endcall %}
+{%- endfor %}
 {%- endif %}

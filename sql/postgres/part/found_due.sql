@@ -1,7 +1,6 @@
 {#- The due items, locked, in their order, as `found`: all columns of a table without a row beside. -#}
 {%- set due_is = m.due() ~ " <= now_" %}
 {%- set turns = search or shards or sought %}
-{%- set filters = limits | selectattr("by") | rejectattr("nth", "eq", sought.nth) | list if sought else [] %}
     /* Materialized, so that the rows are chosen once: a planner that folds the sub-select in may repeat it per row. */
     WITH{% if search %}
 {% include "part/kinds.sql" %}
@@ -48,25 +47,8 @@
         ORDER BY {{ "f.item_turn, " if shards }}{{ m.by_place("f.item_by_") }}
     )
 {%- if filters %},
-    /* A key lets as many of them begin as it has room for. */
     found AS MATERIALIZED (
-        SELECT f.*
-        FROM (
-            SELECT
-                f.*{% for l in filters %},
-                ROW_NUMBER() OVER (PARTITION BY f.limit_key_{{ l.nth }} ORDER BY {{ m.by_place("f.item_by_") }}) AS nth_{{ l.nth }}{% endfor %}
-            FROM sought AS f
-        ) AS f
-        WHERE
-{%- for l in filters %}
-            {{ "AND " if not loop.first }}(
-                f.limit_key_{{ l.nth }} = ''
-                OR f.nth_{{ l.nth }} <= (
-                    SELECT r.room FROM {{ object("limit_" ~ queue ~ "_" ~ l.nth) }}(f.limit_key_{{ l.nth }}, now_) AS r
-                )
-            )
-{%- endfor %}
-        ORDER BY {{ m.by_place("f.item_by_") }}
+{%- include "part/limit_filtered.sql" %}
     )
 {%- endif %}
 {%- else %}

@@ -4,7 +4,7 @@
 {%- if due_is %}
                     AND {{ due_is }}
 {%- endif %}
-{%- for l in limits if sought and l.by and l.nth != sought.nth %}
+{%- for l in filters %}
                     AND NOT {{ m.limit_key(l) }} = ANY(room_.blocked_{{ l.nth }})
 {%- endfor %}
 {%- if own_types_only and not search.type %}

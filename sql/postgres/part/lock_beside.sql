@@ -7,11 +7,15 @@
 {%- for search in kind_searches %}
     IF {{ m.kinds_given(search) }} THEN
 {% include "part/kinds_asked.sql" %}
-{%- set due_is = none if not role.due else m.due() ~ " <= now_" if due_in_order else "(q." ~ role.due ~ " IS NULL OR q." ~ role.due ~ " <= now_)" %}
 {% include "part/lock_kinds.sql" %}
     ELSE
 {%- endfor %}
+{%- if sought %}
+{%- set search = none %}
+{% include "part/lock_kinds.sql" %}
+{%- else %}
 {%- include "part/lock_all_due.sql" %}
+{%- endif %}
 {%- for search in kind_searches %}
     END IF;
 {%- endfor %}

@@ -1,15 +1,23 @@
-{#- As part/lock_due, of the kinds that are asked for. #}
+{#- As part/lock_all_due, of the kinds that are asked for, or of the keys of a limit that have room. #}
+{%- set due_is = m.is_due() if role.due %}
     WITH
+{%- if search %}
 {% include "part/kinds.sql" %}
-    due AS MATERIALIZED (
-        SELECT {{ m.list("f.key_") }}
+{%- else %}
+{% include "part/limit_turns.sql" %}
+{%- endif %}
+    {{ "sought" if filters else "due" }} AS MATERIALIZED (
+        SELECT f.*
         FROM (
             SELECT f.*
             FROM turns AS w
             CROSS JOIN LATERAL (
                 SELECT
 {%- for column in due_columns %}
-                    {% if column.quoted == role.due %}{{ m.due() }}{% else %}q.{{ column.quoted }}{% endif %} AS by_{{ loop.index }},
+                    {% if column.quoted == role.due %}{{ m.due() }}{% else %}q.{{ column.quoted }}{% endif %} AS item_by_{{ loop.index }},
+{%- endfor %}
+{%- for l in filters %}
+                    {{ m.limit_key(l) }} AS limit_key_{{ l.nth }},
 {%- endfor %}
                     {% for column in key %}q.{{ column.quoted }} AS key_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
                 FROM {{ table }} AS q
@@ -20,8 +28,13 @@
             ) AS f
             LIMIT max_
         ) AS f
-        ORDER BY {{ m.by_place("f.by_") }}
+        ORDER BY {{ m.by_place("f.item_by_") }}
     )
+{%- if filters %},
+    due AS MATERIALIZED (
+{%- include "part/limit_filtered.sql" %}
+    )
+{%- endif %}
     SELECT {% for column in key %}ARRAY_AGG(d.key_{{ loop.index }}){{ ", " if not loop.last }}{% endfor %}
     INTO {{ keys }}
     FROM due AS d;

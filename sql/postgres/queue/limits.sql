@@ -28,6 +28,26 @@ BEGIN
     SELECT l.* INTO every_ FROM {{ object("queue_limit") }} AS l WHERE l.queue = '{{ queue }}' AND l.by = {{ text(l.name or "") }} AND l.key = '';
     SELECT l.* INTO its_ FROM {{ object("queue_limit") }} AS l WHERE l.queue = '{{ queue }}' AND l.by = {{ text(l.name or "") }} AND l.key = key_;
     most_ := COALESCE(its_.at_once, every_.at_once{{ ", " ~ l.at_once if l.at_once }});
+{%- if l.tiers %}
+    /* By the item that is due first. */
+    IF most_ IS NULL THEN
+        most_ := (
+            SELECT
+                CASE q.{{ l.tiers.from }}::text
+{%- for tier in l.tiers.numbers %}
+                    WHEN {{ text(tier.value) }} THEN {{ tier.number }}
+{%- endfor %}
+                    ELSE {{ l.tiers.least }}
+                END
+            FROM {{ table }} AS q
+            WHERE
+                {{ m.limit_key(l) }} = key_
+                AND {{ m.waiting() }}
+            ORDER BY {{ m.by_due() }}
+            LIMIT 1
+        );
+    END IF;
+{%- endif %}
     at_once := most_;
     in_work := 0;
     IF most_ IS NOT NULL THEN
@@ -36,11 +56,11 @@ BEGIN
             SELECT COUNT(*)
             FROM (
                 SELECT 1
-                FROM {{ table }} AS q
+                FROM {{ m.in_work() }}
                 WHERE
-                    {{ m.stands(processing) }}
+                    {{ m.is_in_work() }}
 {%- if l.by %}
-                    AND {{ m.limit_key(l) }} = key_
+                    AND {{ m.in_work_key(l) }} = key_
 {%- endif %}
                 LIMIT most_
             ) AS w
@@ -74,7 +94,6 @@ $$;
 REVOKE ALL ON FUNCTION {{ function }}(text, timestamptz) FROM public;
 {% endfilter %}
 {%- endfor %}
-{%- set filters = limits | selectattr("by") | rejectattr("nth", "eq", sought.nth) | list if sought else [] %}
 {%- set function = object("room_" ~ queue) -%}
 {% filter made("FUNCTION", "room_" ~ queue) %}
 /*
@@ -147,7 +166,9 @@ BEGIN
             WHERE
                 {{ m.limit_key(sought) }} = at_
                 AND {{ m.waiting() }}
-                AND {{ m.due() }} <= now_
+{%- if role.due %}
+                AND {{ m.is_due() }}
+{%- endif %}
             ORDER BY {{ m.by_due() }}
             LIMIT 1;
             CONTINUE WHEN NOT FOUND;
@@ -177,9 +198,9 @@ BEGIN
     SELECT COALESCE(ARRAY_AGG(k.key), '{}'), MIN(r.free_at)
     INTO blocked_{{ l.nth }}, free_at_
     FROM (
-        SELECT {{ m.limit_key(l) }} AS key
-        FROM {{ table }} AS q
-        WHERE {{ m.stands(processing) }}
+        SELECT {{ m.in_work_key(l) }} AS key
+        FROM {{ m.in_work() }}
+        WHERE {{ m.is_in_work() }}
         UNION
         SELECT x.key
         FROM {{ object("queue_limit") }} AS x
@@ -200,6 +221,12 @@ REVOKE ALL ON FUNCTION {{ function }}(integer, timestamptz) FROM public;
 {% endfilter %}
 {%- if limits | selectattr("rate") | list %}
 {%- set function = object("spend_" ~ queue) -%}
+{%- set begun -%}
+{%- if beside %}q.status = 'Processing' AND q.started_at BETWEEN now_ AND now_ AND q.lease_owner = worker_
+{%- elif own %}{{ m.stands(processing) }} AND q.{{ role.started }} BETWEEN now_ AND now_ AND q.{{ role.owner }} = worker_
+{%- else %}{{ m.stands(processing) }} AND q.{{ role.started }} BETWEEN started_ AND started_ AND q.{{ role.owner }}::text = worker_
+{%- endif %}
+{%- endset -%}
 {% filter made("FUNCTION", "spend_" ~ queue) %}
 /*
 The starts of the claim at now_ by worker_ count against the rates. Called by claims, in their turn.
@@ -208,15 +235,20 @@ Table access order: {{ table_name }}, queue_limit.
 CREATE OR REPLACE FUNCTION {{ function }}(worker_ text, now_ timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
+{%- if not own and not beside %}
+DECLARE
+    /* As the column keeps it. */
+    started_ CONSTANT {{ table }}.{{ role.started }}%TYPE := now_;
+{%- endif %}
 BEGIN
 {%- for l in limits if l.rate %}
     INSERT INTO {{ object("queue_limit") }} AS x (queue, by, key, has_rate, tokens, tokens_at, full_at)
     SELECT '{{ queue }}', {{ text(l.name or "") }}, t.key, TRUE, r.tokens - t.items, now_,
         now_ + (r.burst - r.tokens + t.items) * r.rate_ms / r.rate * interval '1 millisecond'
     FROM (
-        SELECT {{ m.limit_key(l) if l.by else "''" }} AS key, COUNT(*) AS items
-        FROM {{ table }} AS q
-        WHERE {{ m.stands(processing) }} AND q.{{ role.started }} BETWEEN now_ AND now_ AND q.{{ role.owner }} = worker_
+        SELECT {{ m.in_work_key(l) if l.by else "''" }} AS key, COUNT(*) AS items
+        FROM {{ m.in_work() }}
+        WHERE {{ begun }}
         GROUP BY 1
     ) AS t
     CROSS JOIN LATERAL {{ object("limit_" ~ queue ~ "_" ~ l.nth) }}(t.key, now_) AS r
@@ -233,9 +265,9 @@ BEGIN
         WHERE
             l.queue = '{{ queue }}' AND l.by = {{ text(l.name) }}
             AND l.key > (
-                SELECT {{ m.limit_key(l) }}
-                FROM {{ table }} AS q
-                WHERE {{ m.stands(processing) }} AND q.{{ role.started }} BETWEEN now_ AND now_ AND q.{{ role.owner }} = worker_
+                SELECT {{ m.in_work_key(l) }}
+                FROM {{ m.in_work() }}
+                WHERE {{ begun }}
                 LIMIT 1
             )
         ORDER BY l.key
@@ -281,15 +313,15 @@ BEGIN
         SELECT k.key, SUM(k.in_work)::bigint AS in_work
         FROM (
             SELECT '' AS key, COUNT(*) AS in_work
-            FROM {{ table }} AS q
-            WHERE {{ m.stands(processing) }}
+            FROM {{ m.in_work() }}
+            WHERE {{ m.is_in_work() }}
 {%- if l.by %}
             UNION ALL
-            SELECT {{ m.limit_key(l) }}, COUNT(*)
-            FROM {{ table }} AS q
+            SELECT {{ m.in_work_key(l) }}, COUNT(*)
+            FROM {{ m.in_work() }}
             WHERE
-                {{ m.stands(processing) }}
-                AND {{ m.limit_key(l) }} <> ''
+                {{ m.is_in_work() }}
+                AND {{ m.in_work_key(l) }} <> ''
             GROUP BY 1
             UNION ALL
             SELECT l.key, 0

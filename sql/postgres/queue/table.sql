@@ -61,9 +61,11 @@ backlog.
 /* The claim seeks here what waits for each key that has room. */
 {%- endcall %}
 {%- endif %}
+{%- if not beside %}
 {% call index_of.create(queue ~ "_in_work_" ~ l.nth, place, at, where=m.stands(processing, "")) %}
 /* The claim counts here what is in work for a key. */
 {%- endcall %}
+{%- endif %}
 {%- endfor %}
 {%- if group or limits %}
 {% filter statement %}

@@ -9,6 +9,7 @@ And where rows show no state: all that is in flight is passed over, and keeps no
 -#}
 {%- import "macro/item.sql" as item -%}
 {%- import "macro/kind.sql" as kind -%}
+{%- import "macro/limit.sql" as limit -%}
 {%- set many_ways = group or presence or kind_searches | length + (1 if searches_all else 0) > 1 -%}
 {%- macro wanted(when_due, search, without_step, q="q", of_key="") -%}
 {{ of_key ~ "\n            AND " if of_key }}{{ kind.is(search, role, "@_KindType", "@_KindStep", without_step, q) ~ "\n            AND " if search }}{{ q ~ ".[Shard] = @_Shard\n            AND " if shards }}{{ item.waits(t, q) }}
@@ -56,8 +57,10 @@ And where rows show no state: all that is in flight is passed over, and keeps no
             WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ({{ index }}))
         WHERE
             {{ wanted(when_due, search, without_step, of_key=of_key) }}
-{%- for l in limits if of_key and l.by and l.nth != sought.nth %}
-            AND NOT EXISTS (SELECT 1 FROM @_Held{{ l.nth }} AS o WHERE o.[Key] = q.{{ l.quoted }} AND o.[Room] < 1)
+{%- for l in filters if of_key %}
+            AND NOT EXISTS (
+                SELECT 1 FROM @_Keys AS o WHERE o.[Nth] = {{ l.nth }} AND o.[Key] = {{ limit.text(l, "q." ~ l.quoted) }} AND o.[Room] < 1
+            )
 {%- endfor %}
 {%- endif %}
             AND NOT EXISTS (SELECT 1 FROM @_Aside AS a WHERE {{ item.part_of(t, "a", "q") }})

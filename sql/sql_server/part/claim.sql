@@ -1,3 +1,5 @@
+{%- import "macro/limit.sql" as limit -%}
+{%- set rates = limits | selectattr("rate") | list -%}
 {%- set spent = "CONCAT(N'Attempts are spent: ', d.[AttemptNum], N' of ', @_MaxAttempts, N'.', N' ' + d.[Refused])" %}
 {%- if expires %}
 {%- set spent = "CASE\n                WHEN d.[Expired] IS NOT NULL\n                    THEN CONCAT(N'Not begun by ', CONVERT(nvarchar(30), d.[Expired], 126), N'Z, when it expired.')\n                ELSE " ~ spent ~ "\n            END" %}
@@ -128,6 +130,21 @@
             OPTION (LOOP JOIN, FORCE ORDER);
 {%- import "macro/apply.sql" as change %}
 {{ change.apply(guard=pending) | indent(4, true) }}
+{%- if limits | selectattr("by") | list %}
+
+            /* The keys that they count for. */
+            UPDATE s
+            SET{% for l in limits if l.by %} [Limit{{ l.nth }}] = NULLIF({{ limit.text(l, "q." ~ l.quoted) }}, N''){{ "," if not loop.last }}{% endfor %}
+            FROM @_Due AS d
+            INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+                ON {{ item.found(t, "d") }}
+            INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+                ON {{ item.kept_for(t, "d") }}
+            OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
+{%- if rates %}
+{% include "part/limit_spend.sql" %}
+{%- endif %}
 {%- else %}
 
             UPDATE @_Due SET [Token] = {{ item.later(t, "[Token]") }};
@@ -150,8 +167,8 @@
                 AND {{ item.waits(t) }}
             OPTION (LOOP JOIN, FORCE ORDER);
             SET @_Written = @@ROWCOUNT;
-{%- if limits | selectattr("rate") | list %}
-            EXECUTE {{ object(queue ~ "_Spend") }} @Worker = @Worker, @Now = @_Now;
+{%- if rates %}
+{% include "part/limit_spend.sql" %}
 {%- endif %}
 
             IF EXISTS (SELECT 1 FROM @_Due AS d WHERE {{ ends_here }})

@@ -117,7 +117,15 @@ BEGIN
             IF @_Paused < 2
             BEGIN
 {%- if limits %}
-{% filter indent(8, true) %}{% include "part/limit_room.sql" %}{% endfilter %}
+                EXECUTE {{ object(queue ~ "_Room") }}
+                    @Max = @Max, @_Now = @_Now,{{ " @_At = @_At," if local_time }} @Room = @_Room OUTPUT, @FreeAt = @_FreeAt OUTPUT
+                    {{- ", @Keys = @_KeysText OUTPUT" if sought }};
+{%- if sought %}
+                DELETE FROM @_Keys;
+                INSERT INTO @_Keys ([Nth], [Turn], [Key], [Room])
+                SELECT k.[Nth], k.[Turn], k.[Key], k.[Room]
+                FROM OPENJSON(@_KeysText) WITH ([Nth] int '$.Nth', [Turn] int '$.Turn', [Key] nvarchar(300) '$.Key', [Room] int '$.Room') AS k;
+{%- endif %}
 {%- endif %}
 {% filter indent(8, true) %}{% include "part/claim.sql" %}{% endfilter %}
             END;

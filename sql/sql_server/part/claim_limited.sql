@@ -1,25 +1,32 @@
 {%- import "macro/limit.sql" as limit -%}
 {#- Takes due items of the keys that have room: each key gets its share, and then what is left of its room. -#}
 {%- import "macro/take_due.sql" as take -%}
+        SET @_Open = (SELECT COUNT(*) FROM @_Keys AS k WHERE k.[Nth] = {{ sought.nth }});
         SET @_Share = CASE WHEN @_Open = 0 THEN 0 ELSE (@_Room + @_Open - 1) / @_Open END;
         SET @_Turn = 1;
         WHILE @_Locked < @_Room AND @_Turn <= 2 * @_Open
         BEGIN
             SELECT
-                @_At = k.[Key],
+                @_AtKey = {{ limit.read(sought, "k.[Key]") }},
                 @_Take = CASE WHEN @_Turn > @_Open THEN k.[Room] - @_Share WHEN k.[Room] < @_Share THEN k.[Room] ELSE @_Share END
             FROM @_Keys AS k
-            WHERE k.[Turn] = CASE WHEN @_Turn > @_Open THEN @_Turn - @_Open ELSE @_Turn END;
+            WHERE k.[Nth] = {{ sought.nth }} AND k.[Turn] = CASE WHEN @_Turn > @_Open THEN @_Turn - @_Open ELSE @_Turn END;
             IF @_Take > @_Room - @_Locked
                 SET @_Take = @_Room - @_Locked;
             SET @_Turn = @_Turn + 1;
+{%- for when_due in kind.whens(t, role) | split(" ") %}
             IF @_Take > 0
             BEGIN
-{{- take.due("past", of_key="EXISTS (SELECT q." ~ sought.quoted ~ " INTERSECT SELECT @_At) /* NULL is a key here, and sought as one */") | indent(8, true) }}
-                SET @_Locked = @_Locked + @@ROWCOUNT;
+{{- take.due(when_due, of_key="EXISTS (SELECT q." ~ sought.quoted ~ " INTERSECT SELECT @_AtKey) /* NULL is a key here, and sought as one */") | indent(8, true) }}
+                SET @_Took = @@ROWCOUNT;
+                SET @_Locked = @_Locked + @_Took;
+{%- if not loop.last %}
+                SET @_Take = @_Take - @_Took;
+{%- endif %}
             END;
+{%- endfor %}
         END;
-{%- for l in limits if l.by and l.nth != sought.nth %}
+{%- for l in filters %}
 
         /* A {{ l.name }} lets as many of them begin as it has room for. */
         DELETE d
@@ -34,7 +41,7 @@
             WHERE {{ limit.given(l, "q." ~ l.quoted) }}
         ) AS n
             ON {{ item.same(t, "n", "d") }}
-        LEFT JOIN @_Held{{ l.nth }} AS h ON h.[Key] = n.[Key]
+        LEFT JOIN @_Keys AS h ON h.[Nth] = {{ l.nth }} AND h.[Key] = {{ limit.text(l, "n.[Key]") }}
         OUTER APPLY (
             /* None of it is in work, so that no count waits here. */
             SELECT r.[Room]

@@ -12,22 +12,22 @@
 {%- if limits %}
     DECLARE @_Room int;
     DECLARE @_FreeAt datetime2(7); /* when a rate lets the next one begin */
-{%- for l in limits if l.by and l.nth != sought.nth %}
-    /* The room of the keys that are in work, or have limits of their own. */
-    DECLARE @_Held{{ l.nth }} TABLE ([Key] {{ l.type }} NOT NULL PRIMARY KEY, [Room] int NOT NULL, [FreeAt] datetime2(7) NULL);
-{%- endfor %}
+{%- if limits | selectattr("rate") | list %}
+    DECLARE @_Starts nvarchar(max);
+{%- endif %}
 {%- endif %}
 {%- if sought %}
-    DECLARE @_From {{ sought.type }}, @_At {{ sought.type }}, @_Next {{ sought.type }};
-    DECLARE @_Last nvarchar(300), @_Round int, @_Looks int, @_Open int, @_Share int, @_KeyRoom int, @_KeyFreeAt datetime2(7);
-    /* The keys with room. NULL: items without one, which are not limited. */
-    DECLARE @_Keys TABLE ([Turn] int NOT NULL PRIMARY KEY, [Key] {{ sought.type }} NULL, [Room] int NOT NULL);
+    DECLARE @_AtKey {{ sought.type }}, @_Open int, @_Share int, @_KeysText nvarchar(max);
+    /* The keys of limit Nth with their room; those with a turn are taken in it, NULL for items without a key, which are not limited. */
+    DECLARE @_Keys TABLE ([Nth] int NOT NULL, [Turn] int NULL, [Key] nvarchar(300) NULL, [Room] int NOT NULL);
 {%- endif %}
 {%- if kind_searches or sought %}
     DECLARE @_Turn int = 1;
 {%- endif %}
-{%- if kind_searches %}
+{%- if kind_searches or sought %}
     DECLARE @_Took int;
+{%- endif %}
+{%- if kind_searches %}
 {%- if asks_types %}
     DECLARE @_KindType nvarchar(60);
 {%- endif %}

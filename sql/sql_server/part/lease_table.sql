@@ -1,3 +1,4 @@
+{%- import "macro/limit.sql" as limit -%}
 {% filter made("TABLE", queue ~ "_Lease") %}
 /*
 Values that the table has no column for, in a row per item that a worker has had in hands: {{ called.table }} itself keeps its shape.
@@ -24,6 +25,27 @@ IF OBJECT_ID({{ literal(queue ~ "_Lease") }}, N'U') IS NULL
 IF COL_LENGTH({{ literal(queue ~ "_Lease") }}, N'ClaimNum') IS NULL
     ALTER TABLE {{ t.lease }} ADD [ClaimNum] bigint NULL;
 {% endfilter %}
+{%- for l in limits if l.by %}
+{% filter statement %}
+/* Its {{ l.name }} when it was claimed, for the limit by that. */
+IF COL_LENGTH({{ literal(queue ~ "_Lease") }}, N'Limit{{ l.nth }}') IS NULL
+    ALTER TABLE {{ t.lease }} ADD [Limit{{ l.nth }}] nvarchar(300) NULL;
+{% endfilter %}
+{% filter statement %}
+/* Items in work already have it as well. */
+UPDATE s
+SET [Limit{{ l.nth }}] = NULLIF({{ limit.text(l, "q." ~ l.quoted) }}, N'')
+FROM {{ t.lease }} AS s
+INNER JOIN {{ table }} AS q
+    ON {{ item.kept_of(t) }}
+WHERE s.[Status] = 'Processing' AND COALESCE(s.[Limit{{ l.nth }}], N'') <> COALESCE({{ limit.text(l, "q." ~ l.quoted) }}, N'');
+{% endfilter %}
+{% call index_of.create(
+    "IX_" ~ queue ~ "_Lease_InWork" ~ l.nth, queue ~ "_Lease", [column("Limit" ~ l.nth)], include=[column("Status")], where="[Status] = 'Processing'"
+) %}
+/* The claim counts here what is in work for a key. */
+{%- endcall %}
+{%- endfor %}
 {% filter statement %}
 /* Many rows locked by one statement must never become the whole table, which nobody could read past. */
 IF EXISTS (

@@ -95,10 +95,9 @@ It begins with the shard, so that what waits has {{ shards }} heads, each on pag
 {%- for l in limits if l.by %}
 {%- if l.nth == sought.nth %}
 {%- set ordered = due_columns | map(attribute="quoted") | list %}
-{%- set filters = limits | selectattr("by") | rejectattr("nth", "eq", l.nth) | map(attribute="indexed") | rejectattr("quoted", "in", ordered) | list %}
 {% call index_of.create(
     "IX_" ~ queue ~ "_Limited", place, [l.indexed] + (due_columns | rejectattr("quoted", "eq", l.quoted) | list),
-    include=[column("Status")] + filters, where="[Status] IN ('Pending', 'Error')"
+    include=[column("Status")] + (filters | map(attribute="indexed") | rejectattr("quoted", "in", ordered) | list), where="[Status] IN ('Pending', 'Error')"
 ) %}
 /* The claim seeks here what waits for each key that has room. */
 {%- endcall %}

@@ -54,6 +54,20 @@ table may have settings that an index with a filter does not bear (error 1934).
 /* Items that were taken and left are found here, oldest first. */
 {%- endcall %}
 {%- endif %}
+{%- if sought %}
+{%- set ordered = limited_index | map(attribute="quoted") | list %}
+{% call index_of.create(
+    "IX_" ~ queue ~ "_Limited", place, limited_index, include=([due_include] if due_include else []) + (filters | map(attribute="indexed") | rejectattr("quoted", "in", ordered) | list),
+    online=true
+) %}
+/* The claim seeks here what waits for each key that has room. */
+{%- endcall %}
+{%- endif %}
+{%- for l in limits if l.by and not beside %}
+{% call index_of.create("IX_" ~ queue ~ "_InWork" ~ l.nth, place, in_work_indexes[l.nth - 1], online=true) %}
+/* The claim counts here what is in work for a key. */
+{%- endcall %}
+{%- endfor %}
 {%- if t.shows_errors and not errors_are_due %}
 {% call index_of.create("IX_" ~ queue ~ "_Error", place, error_index, online=true) %}
 /* Retries that wait, of which some may have been left by somebody else: recovery finds those here. */

@@ -1,5 +1,6 @@
 {% import "macro/item.sql" as item -%}
 {%- import "macro/limit.sql" as limit -%}
+{%- import "macro/kind.sql" as kind -%}
 {%- if limits %}
 {%- for l in limits %}
 {%- if l.rate %}
@@ -73,7 +74,28 @@ SELECT
     CAST(NULL AS datetime2(7)) AS [FreeAt]
 {%- endif %}
 FROM (
+{%- if l.tiers %}
+    SELECT
+        COALESCE(
+            k.[AtOnce], a.[AtOnce],
+            /* By the item that is due first. */
+            (
+                SELECT TOP (1)
+                    CASE CAST(q.{{ l.tiers.from }} AS nvarchar(300))
+{%- for tier in l.tiers.numbers %}
+                        WHEN {{ text(tier.value) }} THEN {{ tier.number }}
+{%- endfor %}
+                        ELSE {{ l.tiers.least }}
+                    END
+                FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Limited]))
+                WHERE q.{{ l.quoted }} = @Key AND {{ item.waits(t) }}
+                ORDER BY {{ kind.ordered(due_columns) }}
+            )
+        ) AS [AtOnce],
+        n.[Key]
+{%- else %}
     SELECT {{ "COALESCE(k.[AtOnce], a.[AtOnce], " ~ l.at_once ~ ")" if l.at_once else "COALESCE(k.[AtOnce], a.[AtOnce])" }} AS [AtOnce], n.[Key]
+{%- endif %}
     FROM (SELECT {{ "COALESCE(" ~ limit.text(l, "@Key") ~ ", N'')" if l.by else "N''" }} AS [Key]) AS n
     LEFT JOIN {{ object("QueueLimit") }} AS a WITH (ROWLOCK)
         ON a.[Queue] = '{{ queue }}' AND a.[By] = {{ text(l.name or "") }} AND a.[Key] = N''
@@ -83,26 +105,28 @@ FROM (
 CROSS APPLY (
     SELECT COUNT(*) AS [InWork]
     FROM (
-        SELECT TOP (COALESCE(l.[AtOnce], 0)) q.[Status]
-        FROM {{ table }} AS q WITH (ROWLOCK, {{ "FORCESEEK, INDEX ([IX_" ~ queue ~ "_InWork" ~ l.nth if l.by else "INDEX ([IX_" ~ queue ~ "_InFlight" }}]))
+        SELECT TOP (COALESCE(l.[AtOnce], 0)) 1 AS [One]
+        FROM {{ limit.in_work() }} AS q WITH (ROWLOCK, {{ "FORCESEEK, " if l.by }}{{ limit.in_work_index(l) }})
         WHERE
-            q.[Status] = 'Processing'
+            {{ limit.is_in_work() }}
 {%- if l.by %}
-            AND q.{{ l.quoted }} = @Key
+            AND {{ limit.in_work_key(l) }} = {{ "NULLIF(l.[Key], N'')" if beside else "@Key" }}
 {%- endif %}
     ) AS w
 ) AS h
 {{- "\nCROSS APPLY " ~ limit.rate(l) ~ "(l.[Key], @Now) AS r" if l.rate }};
 {% endfilter %}
 {%- endfor %}
+{% include "part/limit_room.sql" %}
 {%- if limits | selectattr("rate") | list %}
 {% filter made("PROCEDURE", queue ~ "_Spend") %}
 /*
-The starts of the claim at @Now by @Worker count against the rates. Called by {{ queue }}_Claim, in its turn. Nobody is granted it.
-Table access order: {{ called.table }}, QueueLimit.
+The starts of a claim count against the rates: @Starts has for each limit (Nth) and key how many Items began @Now. Called by
+{{ queue }}_Claim, in its turn. Nobody is granted it.
+Table access order: QueueLimit.
 */
 {{ create_or_alter }} PROCEDURE {{ object(queue ~ "_Spend") }}
-    @Worker nvarchar(128), @Now datetime2(7)
+    @Starts nvarchar(max), @Now datetime2(7)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -114,20 +138,10 @@ BEGIN
     SELECT
         s.[Key], r.[Tokens] - s.[Items],
         DATEADD(SECOND, CAST(CASE WHEN f.[Seconds] > 1000000000 THEN 1000000000 ELSE f.[Seconds] END AS int), @Now)
-    FROM (
-        SELECT {{ limit.text(l, "q." ~ l.quoted) if l.by else "N''" }} AS [Key], COUNT(*) AS [Items]
-        FROM {{ table }} AS q WITH (ROWLOCK, INDEX ([IX_{{ queue }}_InFlight]))
-        WHERE
-            q.[Status] = 'Processing' AND q.[StartedAt] = @Now AND q.[LeaseOwner] = @Worker
-{%- if l.by %}
-            AND {{ limit.given(l, "q." ~ l.quoted) }}
-        GROUP BY q.{{ l.quoted }}
-{%- else %}
-        HAVING COUNT(*) > 0
-{%- endif %}
-    ) AS s
+    FROM OPENJSON(@Starts) WITH ([Nth] int '$.Nth', [Key] nvarchar(300) '$.Key', [Items] int '$.Items') AS s
     CROSS APPLY {{ limit.rate(l) }}(s.[Key], @Now) AS r
-    CROSS APPLY (SELECT CEILING((r.[Burst] - r.[Tokens] + s.[Items]) * r.[RateMs] / r.[Rate] / 1000) AS [Seconds]) AS f;
+    CROSS APPLY (SELECT CEILING((r.[Burst] - r.[Tokens] + s.[Items]) * r.[RateMs] / r.[Rate] / 1000) AS [Seconds]) AS f
+    WHERE s.[Nth] = {{ l.nth }};
 
     UPDATE x
     SET [Tokens] = s.[Tokens], [TokensAt] = @Now, [FullAt] = s.[FullAt]
@@ -187,8 +201,8 @@ BEGIN
     SELECT {{ as }}, N'', r.[AtOnce], k.[InWork], r.[Rate], r.[RateMs], r.[Burst], r.[Tokens], r.[FreeAt]
     FROM (
         SELECT COUNT(*) AS [InWork]
-        FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE q.[Status] = 'Processing'
+        FROM {{ limit.in_work() }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE {{ limit.is_in_work() }}
     ) AS k
     CROSS APPLY {{ limit.function(l) }}({{ "NULL, " if l.by }}@_Now) AS r;
 {%- if l.by %}
@@ -198,12 +212,12 @@ BEGIN
     FROM (
         SELECT TOP (1000) u.[Key], SUM(u.[InWork]) AS [InWork]
         FROM (
-            SELECT q.{{ l.quoted }} AS [Key], COUNT(*) AS [InWork]
-            FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-            WHERE q.[Status] = 'Processing' AND {{ limit.given(l, "q." ~ l.quoted) }}
-            GROUP BY q.{{ l.quoted }}
+            SELECT {{ limit.read(l, limit.in_work_key(l)) if beside else limit.in_work_key(l) }} AS [Key], COUNT(*) AS [InWork]
+            FROM {{ limit.in_work() }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE {{ limit.is_in_work() }} AND {{ limit.in_work_given(l) }}
+            GROUP BY {{ limit.in_work_key(l) }}
             UNION ALL
-            SELECT {{ "l.[Key]" if l.is_text else "TRY_CAST(l.[Key] AS " ~ l.type ~ ")" }}, 0
+            SELECT {{ limit.read(l, "l.[Key]") }}, 0
             FROM {{ object("QueueLimit") }} AS l WITH (ROWLOCK)
             WHERE l.[Queue] = '{{ queue }}' AND l.[By] = {{ as }} AND l.[Key] <> N''
         ) AS u

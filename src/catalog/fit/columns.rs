@@ -87,8 +87,9 @@ pub(super) fn check(check: &mut Check<'_>) {
     let kinds = [(spec.claim_by.kind, &table.lifecycle.kind), (spec.claim_by.step, &table.lifecycle.step)];
     let kinds = kinds.into_iter().filter(|(is_named, _)| *is_named);
     let kinds = kinds.filter_map(|(_, name)| name.as_ref()).map(|name| ("claim_by", name));
-    for (place, name) in order.chain(priority).chain(group).chain(dedup).chain(kinds).chain(index) {
-        let compared = ["dedup.columns", "claim_by"].contains(&place);
+    let limits = spec.limits.iter().filter_map(|limit| limit.by.as_ref()).map(|name| ("limit.by", name));
+    for (place, name) in order.chain(priority).chain(group).chain(dedup).chain(kinds).chain(limits).chain(index) {
+        let compared = ["dedup.columns", "claim_by", "limit.by"].contains(&place);
         if let Some(column) = check.column(place, name).filter(|_| compared) {
             check.collation(place, column);
         }

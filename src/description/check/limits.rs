@@ -2,7 +2,7 @@
 
 use super::{Checked, DescriptionPath, same_name};
 use crate::description::limit::{MOST_CHARS, MOST_LIMITS};
-use crate::description::{ColumnKind, LimitSpec, QueueSpec};
+use crate::description::{ColumnKind, LimitSpec, QueueSpec, TiersSpec};
 use crate::ident::Identifier;
 use crate::item::{LIMIT_COUNT, Rate};
 
@@ -14,6 +14,10 @@ pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let count = spec.limits.len();
     place.need(count <= MOST_LIMITS, || format!("has {count} limits; {MOST_LIMITS} are the most"))?;
     for (i, limit) in spec.limits.iter().enumerate() {
+        if let Some(tiers) = &limit.tiers {
+            let is_sought = limit.by.is_some() && spec.limits[..i].iter().all(|other| other.by.is_none());
+            check_tiers(&place.nth(i).key("at_once"), spec, tiers, is_sought && limit.at_once.is_none())?;
+        }
         let (place, before) = (place.nth(i), &spec.limits[..i]);
         match &limit.by {
             None => {
@@ -36,7 +40,14 @@ pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
 
 /// Refuses tables and options with which claims search in another way.
 fn beside(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
-    place.need(spec.is_own(), || "is for readpast's own tables; described tables: not yet".to_owned())?;
+    let table = spec.table();
+    place.need(table.as_ref().is_some_and(|table| table.claimed_by.is_none()), || {
+        "is for claims of readpast's own, not for those of a procedure that a table has already".to_owned()
+    })?;
+    place.need(table.is_none_or(|table| !table.shows_presence()), || {
+        "cannot be with a table whose rows show no state: a claim would look at all that is in work, key by key"
+            .to_owned()
+    })?;
     place.need(spec.order.group.is_none(), || {
         "cannot be beside order.group: of a group one item is in work at once already".to_owned()
     })?;
@@ -68,15 +79,37 @@ fn column(place: &DescriptionPath, spec: &QueueSpec, by: &Identifier) -> Checked
         .need(!column.secret, || format!("{:?} cannot be secret: answers about its limit have its values", by.as_str()))
 }
 
+fn check_tiers(place: &DescriptionPath, spec: &QueueSpec, tiers: &TiersSpec, is_sought: bool) -> Checked {
+    place.need(is_sought, || {
+        "goes by a column only in the first limit with \"by\", and instead of a number".to_owned()
+    })?;
+    let at = place.key("from");
+    at.column(&tiers.from, &spec.columns.iter().map(|column| &column.name).collect::<Vec<_>>())?;
+    let column = spec.columns.iter().find(|column| column.name == tiers.from);
+    at.need(column.is_none_or(|column| is_tier(column.kind)), || {
+        format!("has to be an integer, bigint, or text of at most {MOST_CHARS} characters")
+    })?;
+    place.need(!tiers.numbers.is_empty(), || "has no number: give one for each value, like pro = 10".to_owned())?;
+    tiers.numbers.iter().try_for_each(|(value, number)| count(place, value, Some(*number)))
+}
+
+fn is_tier(kind: ColumnKind) -> bool {
+    let is_number = matches!(kind, ColumnKind::Integer | ColumnKind::BigInteger);
+    is_number || matches!(kind, ColumnKind::Text(_)) && kind.most_chars().is_some_and(|most| most <= MOST_CHARS)
+}
+
+fn count(place: &DescriptionPath, key: &str, number: Option<u32>) -> Checked {
+    place.key(key).need(number.is_none_or(|number| LIMIT_COUNT.contains(&number)), || {
+        let number = number.unwrap_or_default();
+        format!("must be a whole number from {} to {}, not {number}", LIMIT_COUNT.start(), LIMIT_COUNT.end())
+    })
+}
+
 fn numbers(place: &DescriptionPath, limit: &LimitSpec) -> Checked {
-    let limits = limit.at_once.is_some() || limit.rate.is_some();
+    let limits = limit.at_once.is_some() || limit.tiers.is_some() || limit.rate.is_some();
     place.need(limits, || "limits nothing: give at_once, rate, or both".to_owned())?;
-    for (key, number) in [("at_once", limit.at_once), ("burst", limit.burst)] {
-        let Some(number) = number else { continue };
-        place.key(key).need(LIMIT_COUNT.contains(&number), || {
-            format!("must be a whole number from {} to {}, not {number}", LIMIT_COUNT.start(), LIMIT_COUNT.end())
-        })?;
-    }
+    count(place, "at_once", limit.at_once)?;
+    count(place, "burst", limit.burst)?;
     let is_possible = limit.rate.is_none_or(Rate::is_possible);
     place.key("rate").need(is_possible, || format!("must be {}", Rate::FORM))?;
     let has_rate = limit.burst.is_none() || limit.rate.is_some();

@@ -3,7 +3,7 @@
 use super::at::At;
 use super::keys::Kind::{OptionalName, Own};
 use super::keys::{self, Key, key, or};
-use crate::description::{LimitSpec, QueueSpec};
+use crate::description::{LimitSpec, QueueSpec, TiersSpec};
 use crate::error::Result;
 use crate::item::{LIMIT_COUNT, Rate};
 use serde_json::{Value, json};
@@ -22,12 +22,11 @@ pub(super) static LIMIT: [Key<LimitSpec>; 4] = [
         "no limit",
         key(
             "at_once",
-            Own(
-                "1 to 1000000",
-                |at, limit| count(at).map(|count| limit.at_once = Some(count)),
-                |limit| limit.at_once.map(|count| json!(count)),
-            ),
-            "How many items of a key are in work at once.",
+            Own("1 to 1000000, or `{ from, <value> = 1 to 1000000, ... }`", at_once, |limit| {
+                limit.at_once.map(|count| json!(count)).or_else(|| limit.tiers.as_ref().map(tiers_written))
+            }),
+            "How many items of a key are in work at once; with `from`, by that column of the item of the key that is due first: \
+             `{ from = \"Plan\", free = 1, pro = 10 }`. Any other value has the smallest number. Only of the first limit with `by`.",
         ),
     ),
     or(
@@ -58,7 +57,7 @@ pub(super) static LIMIT: [Key<LimitSpec>; 4] = [
 
 /// A limit of nothing, as reading begins.
 pub(super) fn start() -> LimitSpec {
-    LimitSpec { by: None, at_once: None, rate: None, burst: None }
+    LimitSpec { by: None, at_once: None, tiers: None, rate: None, burst: None }
 }
 
 /// Reads `limit`.
@@ -75,6 +74,28 @@ pub(super) fn read(at: &At<'_>, spec: &mut QueueSpec) -> Result<()> {
 pub(super) fn written(spec: &QueueSpec) -> Option<Value> {
     let written = || spec.limits.iter().map(|limit| keys::write(&LIMIT, limit, &start())).collect();
     (!spec.limits.is_empty()).then(written)
+}
+
+fn at_once(at: &At<'_>, limit: &mut LimitSpec) -> Result<()> {
+    if !at.is_table() {
+        limit.at_once = Some(count(at)?);
+        return Ok(());
+    }
+    let members = at.members()?;
+    let (from, numbers): (Vec<_>, Vec<_>) = members.into_iter().partition(|(name, _)| *name == "from");
+    let Some((_, from)) = from.into_iter().next() else {
+        return Err(at.refuse("needs \"from\", the column that says which number holds"));
+    };
+    let number = |(value, at): (&str, At<'_>)| Ok((value.to_owned(), count(&at)?));
+    limit.tiers =
+        Some(TiersSpec { from: from.identifier()?, numbers: numbers.into_iter().map(number).collect::<Result<_>>()? });
+    Ok(())
+}
+
+fn tiers_written(tiers: &TiersSpec) -> Value {
+    let from = ("from".to_owned(), json!(tiers.from.as_str()));
+    let numbers = tiers.numbers.iter().map(|(value, number)| (value.clone(), json!(number)));
+    Value::Object([from].into_iter().chain(numbers).collect())
 }
 
 fn count(at: &At<'_>) -> Result<u32> {

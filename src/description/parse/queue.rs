@@ -116,7 +116,7 @@ pub(super) static OPTIONS: [Key<QueueSpec>; 17] = [
     key(
         "limit",
         Own("list of tables", limits::read, limits::written),
-        "How many items of a key are in work at once, and how many of it start in a time: see below. Not with `table`.",
+        "How many items of a key are in work at once, and how many of it start in a time: see below.",
     ),
     or(
         "3, which are not recorded",

@@ -64,6 +64,12 @@ pub(super) fn context(spec: &QueueSpec, table: &TableSpec) -> Value {
         },
         completed_is_told => default_of(ItemState::Completed) == Some(ItemState::Completed),
         group_index => group.as_deref().map(listed),
+        limited_index => limited_index(spec, table, &due).as_deref().map(listed),
+        // The items in work, by the column of each limit.
+        in_work_indexes => spec.limits.iter().map(|limit| {
+            let columns = columns_of_state(table, ItemState::Processing).into_iter();
+            columns.filter(|column| limit.by.as_ref() != Some(column)).chain(&limit.by).map(plain).collect::<Vec<_>>()
+        }).collect::<Vec<_>>(),
     }
 }
 
@@ -162,6 +168,16 @@ fn due_index(spec: &QueueSpec, table: &TableSpec) -> Vec<(Identifier, bool)> {
     columns
 }
 
+/// The index of pending items by the key of a limit: their common columns, the key's, then the rest of `due`.
+fn limited_index(spec: &QueueSpec, table: &TableSpec, due: &[(Identifier, bool)]) -> Option<Vec<(Identifier, bool)>> {
+    let by = spec.limits.iter().find_map(|limit| limit.by.as_ref())?;
+    let shared = table.rows.iter().filter(|row| row.is_one_value()).map(|row| &row.column);
+    let shared: Vec<_> = shared.chain(columns_of_state(table, ItemState::Pending)).collect();
+    let (common, rest): (Vec<_>, Vec<_>) = due.iter().partition(|(column, _)| shared.contains(&column));
+    let key = (by.clone(), false);
+    Some(common.into_iter().chain([&key]).chain(rest.into_iter().filter(|(column, _)| column != by)).cloned().collect())
+}
+
 /// The index of items in work: their common columns, then the start of the attempt.
 fn in_flight_index(table: &TableSpec) -> Vec<Identifier> {
     let started = table.lifecycle.started.as_ref();
@@ -195,6 +211,7 @@ fn witness(spec: &QueueSpec, table: &TableSpec, due: &[(Identifier, bool)]) -> O
             || table.lifecycle.due.as_ref() == Some(column)
             || spec.order.group.as_ref() == Some(column)
             || spec.dedup.as_ref().is_some_and(|dedup| dedup.columns.contains(column))
+            || spec.limits.iter().any(|limit| limit.by.as_ref() == Some(column))
     };
     let long = spec
         .columns

@@ -212,6 +212,16 @@ pub fn in_groups(program: Program) -> Program {
     Program { statements, ..program }
 }
 
+/// The claim of a queue with a limit: in its turn it counts what is in work, and takes no more than there is room for.
+pub fn within_limits(at_once: u8, program: Program) -> Program {
+    let program = each(program, |statement| match statement {
+        Statement::Search(Search { row: Some(Mode::U), .. }) => vec![Statement::Count { at_once }, statement],
+        other => vec![other],
+    });
+    let statements = [TURN].into_iter().chain(program.statements).collect();
+    Program { statements, ..program }
+}
+
 /// The same where others wait for the items that end: the trigger lets them go.
 pub fn letting_go(program: Program, waiting: &'static [Key]) -> Program {
     let mut is_over = false;

@@ -15,7 +15,8 @@ pub fn of_model(program: &Program) -> Vec<String> {
     for statement in &program.statements {
         match statement {
             Statement::FreeOfGroup => lines.last_mut().unwrap().push_str(&format!(", {}", OF_GROUP.join(", "))),
-            Statement::WorksLeft => {}
+            // The count is a function's.
+            Statement::WorksLeft | Statement::Count { .. } => {}
             statement => lines.push(line(statement)),
         }
     }
@@ -59,7 +60,9 @@ fn line(statement: &Statement) -> String {
         }
         Statement::ReadAttempts => "Job_Attempt by key".to_owned(),
         Statement::Others(_) => String::new(),
-        Statement::FreeOfGroup | Statement::WorksLeft => unreachable!("it is a part of another, or locks nothing"),
+        Statement::FreeOfGroup | Statement::WorksLeft | Statement::Count { .. } => {
+            unreachable!("it is a part of another, or locks nothing")
+        }
     }
 }
 

@@ -11,6 +11,8 @@ pub struct Session {
     pub ahead: Vec<Resource>,
     /// Rows that the session has found, or that the call is about.
     pub found: Vec<Key>,
+    /// How many a claim may take, where a limit says so.
+    pub room: Option<u8>,
     /// Rows of the works that the call is about.
     pub same: Vec<Key>,
     /// Attempts that are old enough to be forgotten.
@@ -74,6 +76,7 @@ impl World {
             Some(Statement::Beside(mode)) => self.beside(number, *mode, false),
             Some(Statement::BesideFree) => self.beside(number, Mode::U, true),
             Some(Statement::FreeOfGroup) => self.free_of_group(number),
+            Some(Statement::Count { at_once }) => self.count(number, *at_once),
             Some(Statement::Others(keys)) => {
                 self.sessions[number].found = keys.to_vec();
                 self.next_statement(number)
@@ -100,9 +103,7 @@ impl World {
         match program.statements.get(session.at.0) {
             // It reads rows that the session has locked.
             Some(LeaveTurn | Statement::WorksLeft) => true,
-            Some(Statement::Search(search)) => {
-                session.ahead.is_empty() && session.found.len() >= usize::from(search.most)
-            }
+            Some(Statement::Search(search)) => session.ahead.is_empty() && session.found.len() >= session.most(search),
             Some(
                 ByKey { .. }
                 | Beside(_)
@@ -186,7 +187,7 @@ impl World {
             }
         }
         let visits = session.ahead.pop();
-        let room = session.found.len() < usize::from(search.most);
+        let room = session.found.len() < session.most(search);
         let from = session.at.1;
         let entry = if visits.is_some() { Some(from) } else { self.table.first(index, from) };
         let Some(place) = entry.filter(|place| room && *place < behind) else { return self.next_statement(number) };
@@ -353,9 +354,10 @@ impl World {
         session.undo.push((key, Some(row)));
         if to == Some(To::InFlight) {
             session.claimed.push(key);
-            let in_flight = |other: &Row| other.group == row_group && matches!(other.state, State::InFlight(_));
-            if row_group.is_some() && self.table.rows.values().any(in_flight) {
-                return Step::Wrong(format!("{key} is taken while another of its group is in flight"));
+            let in_flight = |other: &&Row| other.group == row_group && matches!(other.state, State::InFlight(_));
+            let most = usize::from(self.table.at_once.max(1));
+            if row_group.is_some() && self.table.rows.values().filter(in_flight).count() >= most {
+                return Step::Wrong(format!("{key} is taken while {most} of its group are in flight"));
             }
         }
         let ends = |after: &Row| matches!((was, after.state), (State::InFlight(_), State::Waits | State::Finished));

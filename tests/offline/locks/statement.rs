@@ -89,6 +89,10 @@ pub enum Statement {
     LeaveTurn,
     /// The first of each group among the rows found.
     FreeOfGroup,
+    /// Items in flight are counted one by one: what is left of the limit may be claimed.
+    Count {
+        at_once: u8,
+    },
     /// The rows of `<queue>_Lease` of what was found, one by one by their key: locked, or written.
     Beside(Mode),
     /// The same, locked to be changed and passed over where others hold them.

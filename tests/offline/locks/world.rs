@@ -23,6 +23,8 @@ pub enum Index {
     TypeDue,
     StepDue,
     TypeStepDue,
+    /// The same, by the key of a limit.
+    Limited,
     /// Items in flight.
     InFlight,
     /// Items that have ended.
@@ -114,6 +116,8 @@ pub struct Table {
     pub rows: BTreeMap<Key, Row>,
     /// The indexes of what waits.
     pub waiting: &'static [Index],
+    /// How many of a group may be in flight at once, where that is not one.
+    pub at_once: u8,
     /// Attempts that are remembered, and whether each is old enough to be forgotten.
     pub attempts: BTreeMap<Key, bool>,
 }

@@ -3,7 +3,7 @@
 use proptest::{option, prelude::*, sample, sample::select};
 use readpast::{
     QueueSpec,
-    description::{ColumnKind, ColumnSpec, LimitSpec, Rate},
+    description::{ColumnKind, ColumnSpec, LimitSpec, Rate, TiersSpec},
     ident::Identifier,
 };
 
@@ -49,6 +49,28 @@ fn limits_that_limit_nothing_or_the_same_again_are_refused() {
                 {"by": "Rank", "at_once": 1}]"#,
             "limit: has 5 limits; 4 are the most",
         ),
+        (r#"[{"by": "Customer", "at_once": {"free": 1}}]"#, "limit[0].at_once: needs \"from\", the column that says"),
+        (r#"[{"by": "Customer", "at_once": {"from": "Rank"}}]"#, "limit[0].at_once: has no number: give one for each"),
+        (
+            r#"[{"by": "Customer", "at_once": {"from": "Rank", "free": 0}}]"#,
+            "limit[0].at_once.free: must be a whole number",
+        ),
+        (
+            r#"[{"by": "Customer", "at_once": {"from": "Body", "free": 1}}]"#,
+            "limit[0].at_once.from: has to be an integer",
+        ),
+        (
+            r#"[{"by": "Customer", "at_once": {"from": "No", "free": 1}}]"#,
+            "limit[0].at_once.from: there is no column \"No\"",
+        ),
+        (
+            r#"[{"at_once": {"from": "Rank", "free": 1}}]"#,
+            "limit[0].at_once: goes by a column only in the first limit with",
+        ),
+        (
+            r#"[{"by": "Rank", "at_once": 1}, {"by": "Customer", "at_once": {"from": "Rank", "free": 1}}]"#,
+            "limit[1].at_once: goes by a column only in the first limit with",
+        ),
         (r#"[{"by": "Secret", "at_once": 1}]"#, "limit[0].by: \"Secret\" cannot be secret: answers about its limit"),
     ] {
         let error = limited(&format!(r#""limit": {limit}"#)).expect_err(limit);
@@ -70,9 +92,12 @@ fn limits_that_limit_nothing_or_the_same_again_are_refused() {
 
 #[test]
 fn limits_are_refused_beside_claims_that_search_in_another_way() {
-    let table = r#""table": {"name": "t", "key": ["id"], "status": {"column": "s", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}"#;
+    let present = r#""completion": "delete", "table": {"name": "t", "key": ["id"]}"#;
+    let claimed = r#""lease": {"kind": "fixed"}, "procedures": {"next": "p"}, "table": {"name": "t", "key": ["id"], "lifecycle": {"owner": "o", "started": "b"},
+        "status": {"column": "s", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}"#;
     for (more, words) in [
-        (table, "is for readpast's own tables; described tables: not yet"),
+        (present, "cannot be with a table whose rows show no state"),
+        (claimed, "is for claims of readpast's own, not for those of a procedure that a table has already"),
         (r#""order": {"group": "Customer"}"#, "cannot be beside order.group: of a group one item"),
         (r#""shards": 4"#, "cannot be beside shards: its claims take turns"),
         (r#""claim_by": ["type"]"#, "cannot be beside claim_by: a claim would search"),
@@ -116,6 +141,7 @@ fn limits() -> impl Strategy<Value = Vec<LimitSpec>> {
         let limits = keys.into_iter().zip(numbers).map(|(key, (at_once, rate)): (Option<usize>, _)| LimitSpec {
             by: key.map(|key| name(KEYS[key].0)),
             at_once,
+            tiers: None,
             rate: rate.map(|(rate, _)| rate),
             burst: rate.and_then(|(_, burst)| burst),
         });
@@ -129,6 +155,11 @@ proptest! {
         let mut spec = QueueSpec::from_json(r#"{"queue": "Work"}"#).unwrap();
         spec.columns = KEYS.map(|(column, kind)| ColumnSpec::new(name(column), kind)).into();
         spec.limits = limits;
+        let sought = spec.limits.iter_mut().find(|limit| limit.by.is_some());
+        if let Some(limit) = sought.filter(|limit| limit.at_once.is_some_and(|most| most % 2 == 0)) {
+            let numbers = vec![("free".to_owned(), 1), ("it's".to_owned(), limit.at_once.take().unwrap())];
+            limit.tiers = Some(TiersSpec { from: name("Host"), numbers });
+        }
         spec.check().map_err(|error| TestCaseError::fail(error.to_string()))?;
         let text = spec.to_json();
         prop_assert_eq!(QueueSpec::from_json(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?, spec);
