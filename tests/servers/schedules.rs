@@ -152,6 +152,47 @@ fn one_of_all_calls_for_a_planned_time_puts_the_item_in() {
     }
 }
 
+/// As libraries do whose versions know other rules of a zone: half of the callers think that the next time comes an hour later. All fire what is
+/// planned, and no time has two items.
+#[test]
+fn versions_that_know_other_rules_of_a_zone_put_each_planned_time_in_once() {
+    for database in Database::each() {
+        let queue = open(&database, &json!([on_leap_days("r", 1)]));
+        let planned = database.pick(
+            "SELECT CONVERT(varchar(19), NextAt, 126) FROM [readpast].QueueSchedule",
+            "SELECT to_char(next_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS') FROM readpast.queue_schedule",
+        );
+        let fire = |was: &str, next: &str| {
+            let text = database.pick(
+                "EXECUTE [readpast].Fire_Report_trx @Name = 'r', @Was = {w}, @Next = {n}, @Adds = 1",
+                "SELECT * FROM readpast.fire_report_trx('r', {w}, {n}, TRUE)",
+            );
+            let rows = database.session().execute(&text.replace("{w}", was).replace("{n}", next), &[]).unwrap();
+            matches!(rows.value(0, 0), Value::Text("FIRED"))
+        };
+        assert!(fire("NULL", "'2026-03-01T02:00:00'"), "the first time");
+        let mut fired = 1;
+        for day in 2..8 {
+            let was = database.look(planned);
+            let counts = Mutex::new(0);
+            thread::scope(|scope| {
+                for version in [0, 1, 0, 1] {
+                    let (was, fire, counts) = (&was, &fire, &counts);
+                    scope.spawn(move || {
+                        let next = format!("'2026-03-0{day}T0{}:00:00'", 2 + version);
+                        *counts.lock().unwrap() += i32::from(fire(&format!("'{was}'"), &next));
+                    });
+                }
+            });
+            assert_eq!(counts.into_inner().unwrap(), 1, "{was}");
+            fired += 1;
+            let next = database.look(planned);
+            assert!(next > was && next.starts_with(&format!("2026-03-0{day}T0")), "{was} {next}");
+        }
+        assert_eq!(count(&queue), fired);
+    }
+}
+
 #[test]
 fn missed_times_give_one_item_or_each_or_none() {
     for database in Database::each() {
