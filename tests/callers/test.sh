@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The caller's own transaction over other people's drivers: psycopg, pgx, JDBC and pg on the PostgreSQL of READPAST_CONNECTION,
-# pyodbc on the SQL Server of READPAST_TEST_SQLSERVER where that is set. .ci/setup.sh callers has brought the drivers; each suite
+# The caller's own transaction over other people's drivers: psycopg, pgx, JDBC, pg and those of Rust on the PostgreSQL of
+# READPAST_CONNECTION, pyodbc and tiberius on the SQL Server of READPAST_TEST_SQLSERVER where that is set. .ci/setup.sh callers has brought the drivers; each suite
 # is read by the linters of its language first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -56,6 +56,11 @@ step 'readpast-data: tasks of Django'
 DJANGO_SETTINGS_MODULE=django_shop.settings python_tests test_django_tasks.py
 step 'pgx'
 (cd pgx && go test -count=1 .)
+step 'readpast-data of Rust: tokio-postgres, postgres, sqlx, tiberius'
+rust_tests() { (cd "$root/bindings/rust/data" && CARGO_TARGET_DIR=$root/target/data cargo "$@"); }
+rust_tests fmt --check
+rust_tests clippy --quiet --all-features --all-targets -- -D warnings
+rust_tests test --quiet --all-features
 step 'pg, of Node'
 "$callers/node/bin/node" --test --test-reporter=dot node/callers.js
 step 'JDBC'
@@ -77,3 +82,9 @@ READPAST_CALLERS_SQLSERVER="$(tr ';' '\n' <<<"$READPAST_TEST_SQLSERVER" | grep -
 export READPAST_CALLERS_SQLSERVER
 READPAST_CONNECTION=$READPAST_CALLERS_SQLSERVER "$readpast" install transfer.toml notice.toml
 python_tests test_pyodbc.py test_data.py
+step 'tiberius on SQL Server'
+READPAST_DATA_TIBERIUS="$(value Server "$READPAST_TEST_SQLSERVER"),$(value UID "$READPAST_TEST_SQLSERVER"),$(
+    value PWD "$READPAST_TEST_SQLSERVER"
+),$database"
+export READPAST_DATA_TIBERIUS
+rust_tests test --quiet --all-features tiberius
