@@ -108,6 +108,15 @@ pub enum Why {
         /// Keys of some items that take its room.
         in_its_place: Vec<String>,
     },
+    /// Another reason, of an item that is not begun any more after a time.
+    Expires {
+        /// The time, in UTC.
+        at: String,
+        /// Whether it has passed.
+        is_over: bool,
+        /// The reason.
+        why: Box<Why>,
+    },
     /// It is due, and no worker has taken it yet.
     Waiting {
         /// Milliseconds since it became due, if known.
@@ -172,6 +181,12 @@ impl Standing<'_> {
 }
 
 impl Why {
+    /// The reason itself, without the time at which the item expires.
+    #[must_use]
+    pub fn reason(&self) -> &Self {
+        if let Self::Expires { why, .. } = self { why.reason() } else { self }
+    }
+
     /// The reason in one word, for programs that do not see the variants.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
@@ -187,6 +202,7 @@ impl Why {
             Self::Blocked { .. } => "blocked",
             Self::Limited { .. } => "limited",
             Self::Waiting { .. } => "waiting",
+            Self::Expires { why, .. } => why.as_str(),
         }
     }
 }
@@ -242,6 +258,13 @@ impl fmt::Display for Why {
                     [] => Ok(()),
                     keys => write!(f, " ({}{})", keys.join(", "), if more { ", ..." } else { "" }),
                 }
+            }
+            Self::Expires { at, is_over, why } => {
+                let at = at.get(..19).unwrap_or(at);
+                if *is_over {
+                    return write!(f, "{why}; expired at {at}Z: it is Cancelled at the next claim that meets it");
+                }
+                write!(f, "{why}; expires at {at}Z")
             }
             Self::Waiting { ms, queue: None } => write!(f, "due{}, and not taken yet", since(ms)),
             Self::Waiting { ms, queue: Some((_, 0)) } => {
@@ -374,6 +397,19 @@ mod tests {
             let why = standing.why();
             assert_eq!((why.as_str(), why.to_string().as_str()), (word, text));
         }
+    }
+
+    #[test]
+    fn an_item_that_expires_says_when() {
+        let at = "2026-11-21T08:30:00.1234567".to_owned();
+        let expires = Why::Expires { at, is_over: false, why: Box::new(Why::Waiting { ms: None, queue: None }) };
+        assert_eq!(expires.to_string(), "due, and not taken yet; expires at 2026-11-21T08:30:00Z");
+        assert_eq!((expires.as_str(), expires.reason().as_str()), ("waiting", "waiting"));
+        let Why::Expires { at, why, .. } = expires else { unreachable!() };
+        assert_eq!(
+            Why::Expires { at, is_over: true, why }.to_string(),
+            "due, and not taken yet; expired at 2026-11-21T08:30:00Z: it is Cancelled at the next claim that meets it"
+        );
     }
 
     #[test]

@@ -19,6 +19,17 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
     let Some(item) = found.get(0) else { return Ok(None) };
     let Some(state) = item.state() else { return Ok(None) };
     let now_ms = clock(queue, CallKind::Why)?;
+    let why = reason(queue, &item, state, now_ms)?;
+    let column = queue.terms.spec.expires.as_ref().filter(|_| !state.is_finished() && state != ItemState::Processing);
+    let at = match column.and_then(|column| item.value_of(column.as_str())) {
+        Some(Value::Text(at)) => at,
+        _ => return Ok(Some(why)),
+    };
+    let is_over = far_utc_ms(at).zip(now_ms).is_some_and(|(at, now)| at <= now);
+    Ok(Some(Why::Expires { at: at.to_owned(), is_over, why: Box::new(why) }))
+}
+
+fn reason(queue: &QueueInner, item: &Item<'_>, state: ItemState, now_ms: Option<i64>) -> Result<Why> {
     let from_now = |time: Option<&str>| Some(time.and_then(far_utc_ms)? - now_ms?);
     let mut standing = Standing {
         state,
@@ -39,12 +50,12 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
     standing.after = &waits;
     // The rest costs the server more, and matters only for an item that is due or orphaned.
     if !standing.is_due() && !standing.is_left() {
-        return Ok(Some(standing.why()));
+        return Ok(standing.why());
     }
     let pauses = if standing.is_due() { queue.pauses()? } else { Vec::new() };
     standing.pause = pauses.iter().find(|pause| pause.holds(item.kind()));
     if standing.pause.is_some() {
-        return Ok(Some(standing.why()));
+        return Ok(standing.why());
     }
     let watched = match trend::watch(queue, if standing.is_due() { LOOK } else { 1 }) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
@@ -54,20 +65,20 @@ pub(super) fn why(queue: &QueueInner, key: &str) -> Result<Option<Why>> {
     let refused = refused.find(|refused| is_same(&refused.key, item.key()));
     standing.refused = refused.map(|refused| (refused.reason.as_str(), refused.again_ms.unwrap_or(0)));
     if standing.refused.is_some() || standing.is_left() {
-        return Ok(Some(standing.why()));
+        return Ok(standing.why());
     }
     let own = queue.backend.own();
-    let head = own.map_or(Ok(None), |own| head_of_group(queue, &queue.terms, own, &item))?;
+    let head = own.map_or(Ok(None), |own| head_of_group(queue, &queue.terms, own, item))?;
     if let Some((by, state)) = &head {
         standing.blocked_by = Some((by, *state));
-        return Ok(Some(standing.why()));
+        return Ok(standing.why());
     }
-    let limit = queue.holds(&item)?;
+    let limit = queue.holds(item)?;
     standing.limit = limit.as_ref();
-    let in_its_place = limit.as_ref().map_or(Ok(Vec::new()), |limit| in_work(queue, limit, &item))?;
+    let in_its_place = limit.as_ref().map_or(Ok(Vec::new()), |limit| in_work(queue, limit, item))?;
     standing.in_its_place = &in_its_place;
     standing.stats = watched.as_ref().map(|watched| &watched.stats);
-    Ok(Some(standing.why()))
+    Ok(standing.why())
 }
 
 /// The items for which one waits that is never due without them.
