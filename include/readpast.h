@@ -1397,6 +1397,26 @@ readpast_status readpast_worker_step(readpast_worker worker,
                                      const char *step,
                                      readpast_error *err);
 
+/// Reports how far a taken item is, for operators to see while the handler runs: `percent` from 0 to 100, `text`, a line, or both,
+/// each in place of the one before. Returns at once: a thread of the library writes the newest report of each item, those of all items
+/// of the worker by one call, at most one in a second. It never fails because of the database, and a report may be lost: when the item
+/// ends right after it, say.
+///
+/// A `percent` above 100 counts as 100, one below 0 as none. `text` may be NULL; it is cut after 200 characters (units of UTF-16, never
+/// within a character). The report of an item that is not in flight, or is lost, has no effect.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_UNSUPPORTED`: the queue's description has no `progress`.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - `READPAST_UNAVAILABLE`: the system has no thread left.
+readpast_status readpast_worker_progress(readpast_worker worker,
+                                         const char *key,
+                                         int32_t attempt,
+                                         int32_t percent,
+                                         const char *text,
+                                         readpast_error *err);
+
 /// Whether a taken item is lost: its lease ran out, an operator took it, or the worker was abandoned or given up. Further work on
 /// it is then in vain. An item that was worked on for longer than `worker.max_run_ms` counts as lost too, and its result counts if it
 /// comes before the lease runs out.

@@ -12,7 +12,7 @@ mod setup;
 mod steer;
 
 pub use self::figures::{Longer, stats, trend, types, watched};
-pub use self::items::{Around, digits, item, reason, waits, why};
+pub use self::items::{Around, digits, item, progress, progress_of, reason, waits, why};
 pub use self::limits::limit;
 pub use self::pauses::{pause_until, pauses};
 pub use self::question::{Field, Kind, Question};

@@ -15,6 +15,7 @@ mod limit;
 mod lost;
 mod operation;
 mod pause;
+mod progress;
 mod purge;
 mod record;
 mod recover;
@@ -45,6 +46,7 @@ pub(crate) use self::{
     lost::Tries,
     operation::{Attempts, Operation, in_parts, is_done},
     pause::{pause as pause_queue, pauses, pauses_of, resume as resume_queue},
+    progress::{progress, report as report_progress, unsupported as no_progress},
     purge::{check_states as check_purged_states, purge, retain},
     record::{
         ActionStep, NewAction, SeenWorker, actions, keep_minute, minutes, note, open as open_actions, seen, step,

@@ -81,6 +81,8 @@ pub struct QueueSpec {
     pub expires: Option<Identifier>,
     /// Whether items may wait for others (`NewItem::after`); only of a table of readpast's own.
     pub after: bool,
+    /// Whether handlers may report how far they are (`Job::progress`); only of a table of readpast's own.
+    pub progress: bool,
     /// The order in which due items are handed out.
     pub order: OrderSpec,
     /// The kinds to which a claim can be limited.

@@ -66,6 +66,10 @@ pub struct Calls {
     pub attempts: Option<Arc<str>>,
     /// A key; only of queues whose items may wait for others.
     pub waits: Option<Arc<str>>,
+    /// Keys; only of queues whose handlers report progress.
+    pub progress: Option<Arc<str>>,
+    /// Worker, items; only of the same.
+    pub report: Option<Arc<str>>,
     /// The value of a group; only of queues with groups.
     pub blocked: Option<Arc<str>>,
     /// Operation, items.
@@ -180,6 +184,8 @@ impl Dialect {
             find: call("find")?,
             attempts: spec.attempt_history.then(|| call("attempts")).transpose()?,
             waits: spec.after.then(|| call("waits")).transpose()?,
+            progress: spec.progress.then(|| call("progress")).transpose()?,
+            report: spec.progress.then(|| call("report")).transpose()?,
             blocked: spec.order.group.as_ref().map(|_| call("blocked")).transpose()?,
             redrive: call("redrive")?,
             purge: call("purge")?,

@@ -16,7 +16,9 @@ pub(crate) mod log_lines;
 mod notifier;
 mod overlap;
 mod prefetch;
+mod progress;
 mod reported;
+mod reports;
 mod settling;
 mod shared;
 mod source;
@@ -31,9 +33,9 @@ pub use self::{
 };
 pub(crate) use reported::ReportedResult;
 
-use crate::calls::{MAX_ITEMS, check_settlement};
+use crate::calls::{MAX_ITEMS, check_settlement, no_progress};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Action, Answer, Batch, Settlement, Verdict};
+use crate::item::{Action, Answer, Batch, Settlement, Verdict, kept_percent, kept_text};
 use crate::metrics::{Listed, Source};
 use crate::queue::Queue;
 use crate::shared::{LeaseHolder, PollWaiter, RunningWorker};
@@ -42,6 +44,7 @@ use crate::threads;
 use in_flight::{ClaimName, InFlight};
 use notifier::Notifier;
 use prefetch::Prefetch;
+use reports::Report;
 use shared::EngineShared;
 use state::{EngineState, Phase};
 use std::{
@@ -99,6 +102,7 @@ impl Engine {
             ending: Condvar::new(),
             notifier: Notifier::default(),
             renewals: Mutex::default(),
+            reports: Arc::default(),
             panic: Mutex::default(),
             has_panicked: AtomicBool::new(false),
         };
@@ -268,6 +272,27 @@ impl Engine {
         Ok(outcome?.answer)
     }
 
+    /// Reports how far a taken item is: a percentage from 0 to 100, a line of text, or both, each in place of the one before. Returns
+    /// at once. A thread writes the newest report of each item, those of all items of the worker by one call, at most one in a second.
+    /// A report may be lost: when the item ends right after it, or the database refuses it.
+    ///
+    /// A percentage above 100 counts as 100, one below 0 as none; a text is cut after 200 characters (units of UTF-16). Without both,
+    /// nothing is reported. The report of an item that is not in flight, or is lost, has no effect.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] when the queue's description has no `progress`; [`ErrorKind::Unavailable`] when the system has no
+    /// thread left.
+    pub fn progress(&self, key: &str, attempt: i32, percent: Option<i32>, text: Option<&str>) -> Result<()> {
+        let shared = &self.0.0;
+        if !shared.queue.spec().progress {
+            return Err(no_progress(&shared.queue.inner().terms));
+        }
+        let claim = (key.to_owned(), attempt);
+        let (percent, text) = (kept_percent(percent), text.and_then(kept_text));
+        let claimed = shared.state.lock().in_flight.claimed_at(&claim).filter(|_| percent.is_some() || text.is_some());
+        claimed.map_or(Ok(()), |claimed| progress::report(shared, claim, Report { claimed, percent, text }))
+    }
+
     fn begin_step(&self, claim: &ClaimName) -> Option<String> {
         let mut state = self.0.0.state.lock();
         (state.phase != Phase::GivenUp).then(|| state.in_flight.begin_step(claim)).flatten()
@@ -386,5 +411,6 @@ impl Drop for Owner {
     fn drop(&mut self) {
         self.0.stop();
         self.0.change().in_flight.forget_taken();
+        self.0.reports.end();
     }
 }

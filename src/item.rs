@@ -14,6 +14,7 @@ mod made;
 mod new_item;
 mod operator;
 mod pause;
+mod progress;
 mod rates;
 mod record;
 mod rows;
@@ -46,6 +47,7 @@ pub use self::{
     new_item::{NewItem, Receipt},
     operator::OperatorVerb,
     pause::{Pause, PauseEnd},
+    progress::{Progress, ProgressReport},
     rates::OfType,
     record::{Minute, OperatorAction, RegisteredWorker},
     rows::{Cell, Column, ColumnType, Rows, Value},
@@ -62,6 +64,7 @@ pub use self::{
 };
 
 pub(crate) use self::limit::LIMIT_COUNT;
+pub(crate) use self::progress::{kept_percent, kept_text};
 pub(crate) use self::record::{text_of_us, time_of_ms};
 pub(crate) use self::rows::{Undeliverable, UndeliverableReason};
 pub(crate) use self::span::{NEVER_MS, far_utc_ms};

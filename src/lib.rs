@@ -105,8 +105,8 @@ pub use self::{
     install::{Installed, drop_queue, install, install_file, installed},
     item::{
         Action, Answer, Attempt, Batch, Columns, Edit, Filter, Item, ItemRef, ItemState, Lease, NewItem,
-        OperatorAction, OperatorVerb, Outcome, QueueStats, Receipt, Settlement, StepCounts, Value, Verdict, Watched,
-        Why,
+        OperatorAction, OperatorVerb, Outcome, Progress, ProgressReport, QueueStats, Receipt, Settlement, StepCounts,
+        Value, Verdict, Watched, Why,
     },
     metrics::metrics,
     queue::Queue,

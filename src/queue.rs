@@ -43,7 +43,8 @@ use crate::error::ErrorKind;
 use crate::error::Result;
 use crate::install::{self, Installed};
 use crate::item::{
-    Answer, Attempt, Batch, Filter, Lease, NewItem, Outcome, QueueStats, Receipt, Settlement, Trend, Wait, Watched, Why,
+    Answer, Attempt, Batch, Filter, Lease, NewItem, Outcome, Progress, ProgressReport, QueueStats, Receipt, Settlement,
+    Trend, Wait, Watched, Why,
 };
 use crate::metrics::CallKind;
 use crate::session::Attached;
@@ -262,6 +263,30 @@ impl Queue {
     pub fn waits(&self, key: &str) -> Result<Vec<Wait>> {
         let own = self.0.backend.calls("list the items for which an item waits", "they know none")?;
         calls::waits(&*self.0, &self.0.terms, own, key)
+    }
+
+    /// How far the items with these keys are, at most 1,000: as their handlers last reported it in the attempt that began last. There
+    /// is none of an item that has reported nothing, and of a queue whose description has no `progress`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] for a text that is no key of this queue, [`ErrorKind::Unsupported`] where the procedures
+    /// were written by hand.
+    pub fn progress(&self, keys: &[&str]) -> Result<Vec<Progress>> {
+        let own = self.0.backend.calls("find how far items are", "they keep no progress")?;
+        calls::progress(&*self.0, &self.0.terms, own, keys)
+    }
+
+    /// Reports how far items are that this handle has claimed, for a program that works without a worker: a call for each 1,000. The
+    /// answer is [`Answer::LeaseLost`] or [`Answer::Conflict`] for an item that it does not hold any more, of which nothing is kept.
+    /// [`Answer::Ok`] without a state is an item whose row somebody has locked: report it again. Handlers of a worker call
+    /// [`Job::progress`](crate::worker::Job::progress), which waits for nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] when the queue's description has no `progress`.
+    pub fn report_progress(&self, reports: &[ProgressReport<'_>]) -> Result<Vec<Outcome>> {
+        let own = self.0.backend.calls("report progress", "they keep none")?;
+        let make = |work: &mut dyn FnMut(&mut _) -> _| self.0.ask(CallKind::Progress, YieldsTo::Closing, work);
+        calls::report_progress(&self.0.terms, own, reports, make)
     }
 
     /// Whether trace context travels with its items (`trace` in the description), so that spans are useful.

@@ -39,7 +39,7 @@ const SCHEMA_FILES: [&str; 1] = ["schema/0001_base.sql"];
 pub const SCHEMA_VERSION: i32 = SCHEMA_FILES.len() as i32;
 
 /// The files of a queue, in the order to run them.
-const QUEUE_FILES: [&str; 25] = [
+const QUEUE_FILES: [&str; 26] = [
     "queue/table.sql",
     "queue/view.sql",
     "queue/limits.sql",
@@ -56,6 +56,7 @@ const QUEUE_FILES: [&str; 25] = [
     "queue/modify_set.sql",
     "queue/modify_one.sql",
     "queue/renew_set.sql",
+    "queue/progress.sql",
     "queue/stats.sql",
     "queue/watch.sql",
     "queue/find.sql",

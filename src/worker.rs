@@ -49,7 +49,7 @@ pub const MAX_THREADS: u32 = 1000;
 ///   flight then come back when their leases run out.
 ///
 /// Connections: one for each call under way (at most the setting `worker.fetchers`, 2 by default), however many threads there are, now and then
-/// one to renew leases, and one for each step while it is recorded.
+/// one to renew leases or to write progress, and one for each step while it is recorded.
 ///
 /// ```no_run
 /// use readpast::{Config, Queue, Worker};

@@ -149,6 +149,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
             tell(|err| readpast_worker_give_back(worker, batch, err)),
             tell(|err| readpast_worker_end(worker, &settlement, 1, err)),
             tell(|err| readpast_worker_step(worker, text, 1, text, err)),
+            tell(|err| readpast_worker_progress(worker, text, 1, 42, text, err)),
             tell(|err| readpast_worker_changes(worker, 0, 0, &mut news, err)),
             tell(|err| readpast_worker_renew(worker, err)),
             tell(|err| readpast_worker_stop(worker, err)),

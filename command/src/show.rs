@@ -11,11 +11,12 @@ use crate::why;
 use readpast::ask::{self, Around};
 use readpast::item::Wait;
 use readpast::queue::MAX_ITEMS;
-use readpast::{Attempt, ErrorKind, Item, ItemState, Queue, QueueSpec, Why};
+use readpast::{Attempt, ErrorKind, Item, ItemState, Progress, Queue, QueueSpec, Why};
 
 /// Shows items by key in full, or by filter, a line each
 ///
-/// A line has key, short number, state, attempts and the first line of the error, separated by tabs. For a key it also says why
+/// A line has key, short number, state, attempts and the first line of the error, separated by tabs, and of an item in work how far
+/// its handler says that it is. For a key it also says why
 /// the item is not being worked on, as `why` does. It claims and changes nothing.
 ///
 /// Where a key is a time, the short number is its digits from the day on: 2722 1110 54 0003. It can be given for the key wherever
@@ -56,9 +57,11 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                 // It may cost a scan: not for each of many.
                 let why = if args.keys.len() == 1 { queue.why(key)? } else { None };
                 let (attempts, waits) = (attempts(&queue, key)?, ask::waits(&queue, key)?);
+                let progress = ask::progress(&queue, &[key])?.pop();
                 out.answer(
                     || {
                         in_full(queue.spec(), &item, why.as_ref())
+                            + &progress_line(progress.as_ref())
                             + &wait_lines(&waits)
                             + &attempt_lines(attempts.as_deref().unwrap_or_default())
                     },
@@ -66,7 +69,12 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
                         ask::item(
                             queue.spec(),
                             &item,
-                            &Around { why: why.as_ref(), attempts: attempts.as_deref(), waits: &waits },
+                            &Around {
+                                why: why.as_ref(),
+                                attempts: attempts.as_deref(),
+                                waits: &waits,
+                                progress: progress.as_ref(),
+                            },
                         )
                     },
                 )?;
@@ -83,13 +91,22 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let mut left = args.limit;
     let size = u32::try_from(left).unwrap_or(MAX_ITEMS).clamp(1, MAX_ITEMS);
     for page in Pages::of(&queue, &filter, size) {
-        for item in page?.iter() {
+        let page = page?;
+        let progress = ask::progress_of(&queue, &page)?;
+        for item in page.iter() {
             if left == 0 {
                 note(&format!("there are more than {} items; --limit shows more", args.limit));
                 return Ok(Exit::Done);
             }
             left -= 1;
-            out.answer(|| line(queue.spec(), &item), || ask::item(queue.spec(), &item, &Around::default()))?;
+            let around = Around { progress: progress.get(item.key()), ..Around::default() };
+            out.answer(
+                || {
+                    let line = line(queue.spec(), &item);
+                    around.progress.map_or(line.clone(), |far| format!("{line}\t{}", one_line(&far.to_string())))
+                },
+                || ask::item(queue.spec(), &item, &around),
+            )?;
         }
         out.flush()?;
     }
@@ -135,6 +152,11 @@ pub fn in_full(spec: &QueueSpec, item: &Item<'_>, why: Option<&Why>) -> String {
         lines.push(format!("  {name:<width$}  {indented}"));
     }
     lines.join("\n")
+}
+
+/// How far an item is, on a line; empty where that is unknown.
+fn progress_line(progress: Option<&Progress>) -> String {
+    progress.map_or_else(String::new, |progress| format!("\n  progress: {}", one_line(&progress.to_string())))
 }
 
 /// The items for which one waits, and those that wait for it, a line each; empty without any.

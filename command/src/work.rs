@@ -14,6 +14,7 @@ mod object;
 mod pipes;
 mod printed;
 mod procedure;
+mod progress_file;
 mod slot;
 
 use crate::exit::Exit;
@@ -63,6 +64,11 @@ use std::{env, fs};
 /// object for each subtype, and then: an array of items that are put in with the same commit,
 /// each with columns and, where wanted, queue, type, step, due or delay_ms. All are optional. A file that cannot be read so makes the
 /// item an Error that says why.
+///
+/// If the queue's description has progress, the command can report how far it is, while it runs:
+/// the last line of the file that READPAST_PROGRESS names is a number from 0 to 100, a text, or
+/// a number and a text, and is looked at ten times a second.
+///   sh          echo '42 page 42 of 100' > "$READPAST_PROGRESS"
 ///
 /// On SIGTERM, SIGINT or SIGHUP it claims no more items, lets running commands end, releases
 /// the items that it has not begun, and exits with 0. A second signal ends the commands and

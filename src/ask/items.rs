@@ -4,9 +4,10 @@ use super::given::Given;
 use super::question::{Field, Question, boolean, number, object, text};
 use crate::description::QueueSpec;
 use crate::error::{ErrorKind, Result};
-use crate::item::{Attempt, Item, ItemRef, ItemState, Wait, Why};
+use crate::item::{Attempt, Batch, Item, ItemRef, ItemState, Progress, Wait, Why};
 use crate::queue::{MAX_ITEMS, Queue};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The items of a page, by default.
 const PAGE: u32 = 100;
@@ -48,6 +49,13 @@ pub(super) static FIND: Question = Question {
             "its token, to change exactly this version of it; null where a described table has none yet",
         )
         .or_none(),
+        number(
+            "items[].progress.percent",
+            "how far it is, from 0 to 100, while it is Processing and where its handler has reported it",
+        )
+        .or_none(),
+        text("items[].progress.text", "the line of text that its handler has reported").or_none(),
+        text("items[].progress.reported", "when, in UTC"),
         object("items[].columns", "its columns, as `readpast_batch_json` has them"),
         text("after", "the `after` of the next page; null at the end").or_none(),
     ]],
@@ -55,7 +63,9 @@ pub(super) static FIND: Question = Question {
         let (filter, after) = (given.filter()?.unwrap_or_default(), given.text("after")?);
         let max = given.count("max", MAX_ITEMS, PAGE)?;
         let page = queue.find(&filter, after.as_deref(), max)?;
-        let items: Vec<_> = page.iter().map(|found| item(queue.spec(), &found, &Around::default())).collect();
+        let progress = progress_of(queue, &page)?;
+        let around = |key| Around { progress: progress.get(key), ..Around::default() };
+        let items: Vec<_> = page.iter().map(|found| item(queue.spec(), &found, &around(found.key()))).collect();
         let next = page.iter().last().filter(|_| page.len() == max as usize).map(|last| json!(last.key()));
         Ok(format!("{{\"items\":[{}],\"after\":{}}}", items.join(","), next.unwrap_or_default()))
     },
@@ -100,6 +110,13 @@ pub(super) static SHOW: Question = Question {
             text("waited_for_by[].status", "the state of that item; null when it is gone").or_none(),
             boolean("waited_for_by[].over", "whether its wait is over"),
             text("waited_for_by[].on_failed", "its fate when this item does not complete"),
+            number(
+                "progress.percent",
+                "how far it is, from 0 to 100, as the handler of the last attempt has reported it, if the description has `progress`",
+            )
+            .or_none(),
+            text("progress.text", "the line of text that it has reported").or_none(),
+            text("progress.reported", "when, in UTC"),
             object("columns", "its columns, as `readpast_batch_json` has them"),
         ],
     ],
@@ -108,7 +125,10 @@ pub(super) static SHOW: Question = Question {
         let found = queue.get(key)?;
         let Some(one) = found.get(0) else { return Ok("null".to_owned()) };
         let (why, attempts, waits) = (queue.why(key)?, attempts(queue, key)?, waits(queue, key)?);
-        Ok(item(queue.spec(), &one, &Around { why: why.as_ref(), attempts: attempts.as_deref(), waits: &waits }))
+        let progress = progress(queue, &[key])?.pop();
+        let around =
+            Around { why: why.as_ref(), attempts: attempts.as_deref(), waits: &waits, progress: progress.as_ref() };
+        Ok(item(queue.spec(), &one, &around))
     },
 };
 
@@ -156,6 +176,30 @@ pub fn waits(queue: &Queue, key: &str) -> Result<Vec<Wait>> {
     }
 }
 
+/// How far the items with these keys are; none where the queue keeps no progress, or this login may not see it.
+///
+/// # Errors
+/// As [`Queue::progress`].
+pub fn progress(queue: &Queue, keys: &[&str]) -> Result<Vec<Progress>> {
+    if !queue.spec().progress {
+        return Ok(Vec::new());
+    }
+    match queue.progress(keys) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Vec::new()),
+        progress => progress,
+    }
+}
+
+/// The same of the items of a page that are Processing, by their keys.
+///
+/// # Errors
+/// As [`Queue::progress`].
+pub fn progress_of(queue: &Queue, page: &Batch) -> Result<BTreeMap<String, Progress>> {
+    let in_work = page.iter().filter(|item| item.state() == Some(ItemState::Processing));
+    let keys: Vec<_> = in_work.map(|item| item.key()).collect();
+    Ok(progress(queue, &keys)?.into_iter().map(|progress| (progress.key.clone(), progress)).collect())
+}
+
 /// The reason why an item is not being worked on.
 #[must_use]
 pub fn why(spec: &QueueSpec, key: &str, why: &Why) -> Value {
@@ -177,6 +221,8 @@ pub struct Around<'a> {
     pub attempts: Option<&'a [Attempt]>,
     /// The items for which it waits, and those that wait for it.
     pub waits: &'a [Wait],
+    /// How far it is.
+    pub progress: Option<&'a Progress>,
 }
 
 fn wait(of: &Wait) -> Value {
@@ -204,6 +250,9 @@ pub fn item(spec: &QueueSpec, item: &Item<'_>, more: &Around<'_>) -> String {
         if !waits.is_empty() {
             head[name] = waits.into();
         }
+    }
+    if let Some(Progress { percent, text, reported, .. }) = more.progress {
+        head["progress"] = json!({"percent": percent, "text": text, "reported": reported});
     }
     let head = head.to_string();
     format!("{},\"columns\":{}}}", head.strip_suffix('}').unwrap_or(&head), item.to_json())

@@ -3,6 +3,7 @@
 use super::shared::EngineShared;
 use super::state::{EngineState, Phase};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 /// Waits up to `patience` until a stopped worker has settled all taken items. Then it gives the worker up: nothing is settled or
@@ -22,6 +23,7 @@ pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
         if timed_out && (state.fetchers.running > 0 || !state.in_flight.is_empty()) {
             state.phase = Phase::GivenUp;
             shared.wake(&state, Instant::now());
+            MutexGuard::unlocked(&mut state, || shared.reports.join());
             return Err(given_up(&state, &format!(" after {} ms", patience.as_millis())));
         }
     }
@@ -31,6 +33,7 @@ pub(super) fn close(shared: &EngineShared, patience: Duration) -> Result<()> {
     }
     let failure = state.failure.clone();
     drop(state);
+    shared.reports.join();
     // No item needs its lease any more.
     let renewals = shared.renewals.lock().take();
     drop(renewals);

@@ -9,6 +9,7 @@ use runs::Runs;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+pub(super) use taken::Reporter;
 use taken::TakenItem;
 
 /// The name of an item's claim: key and attempt. The next claim of the same item can have the same name: a release does not count

@@ -6,6 +6,7 @@ use super::in_flight::ClaimName;
 use super::log_lines;
 use super::notifier::Notifier;
 use super::reported::{LeftOut, ReportedResult};
+use super::reports::Reports;
 use super::state::{EngineState, Phase};
 use super::terms::WorkerTerms;
 use crate::calls::{RefusedItem, Sessions};
@@ -18,6 +19,7 @@ use std::any::Any;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -35,6 +37,8 @@ pub(super) struct EngineShared {
     pub(super) notifier: Notifier,
     /// Set once, when the engine begins.
     pub(super) renewals: Mutex<Option<Renewals>>,
+    /// How far the handlers are.
+    pub(super) reports: Arc<Reports>,
     /// The payload of an observer's panic.
     pub(super) panic: Mutex<Option<Box<dyn Any + Send>>>,
     /// The observer has panicked, and is not called again.

@@ -273,6 +273,39 @@ pub unsafe extern "C" fn readpast_worker_step(
     }
 }
 
+/// Reports how far a taken item is, for operators to see while the handler runs: `percent` from 0 to 100, `text`, a line, or both,
+/// each in place of the one before. Returns at once: a thread of the library writes the newest report of each item, those of all items
+/// of the worker by one call, at most one in a second. It never fails because of the database, and a report may be lost: when the item
+/// ends right after it, say.
+///
+/// A `percent` above 100 counts as 100, one below 0 as none. `text` may be NULL; it is cut after 200 characters (units of UTF-16, never
+/// within a character). The report of an item that is not in flight, or is lost, has no effect.
+///
+/// *Returns*:
+/// - `READPAST_OK`.
+/// - `READPAST_UNSUPPORTED`: the queue's description has no `progress`.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - `READPAST_UNAVAILABLE`: the system has no thread left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_progress(
+    worker: readpast_worker,
+    key: *const c_char,
+    attempt: i32,
+    percent: i32,
+    text: *const c_char,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            let (key, text) = (args::text("key", key)?, args::optional_text("text", text)?);
+            let attempt = args::attempt("attempt", attempt)?;
+            worker.get()?.engine.progress(key, attempt, Some(percent), text)?;
+            Ok(READPAST_OK)
+        })
+    }
+}
+
 /// Whether a taken item is lost: its lease ran out, an operator took it, or the worker was abandoned or given up. Further work on
 /// it is then in vain. An item that was worked on for longer than `worker.max_run_ms` counts as lost too, and its result counts if it
 /// comes before the lease runs out.

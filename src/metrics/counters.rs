@@ -28,6 +28,7 @@ pub(crate) enum CallKind {
     Purge,
     Retain,
     Attempts,
+    Progress,
     Why,
     Stats,
     Watch,
@@ -48,7 +49,7 @@ pub(crate) enum CallKind {
 
 impl CallKind {
     /// All kinds, each at its number, with its name in figures.
-    pub(super) const ALL: [(Self, &'static str); 26] = [
+    pub(super) const ALL: [(Self, &'static str); 27] = [
         (Self::Claim, "claim"),
         (Self::Poll, "poll"),
         (Self::Settle, "settle"),
@@ -61,6 +62,7 @@ impl CallKind {
         (Self::Purge, "purge"),
         (Self::Retain, "retain"),
         (Self::Attempts, "attempts"),
+        (Self::Progress, "progress"),
         (Self::Why, "why"),
         (Self::Stats, "stats"),
         (Self::Watch, "watch"),

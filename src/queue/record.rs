@@ -5,7 +5,7 @@ use super::one_try::OneTry;
 use crate::calls::{self, Ask, NewAction, SeenWorker, Sessions, YieldsTo};
 use crate::config::host_name;
 use crate::error::{ErrorKind, Result};
-use crate::item::{Action, Answer, ItemRef, Outcome, Settlement, Watched};
+use crate::item::{Action, Answer, ItemRef, Outcome, ProgressReport, Settlement, Watched};
 use crate::metrics::CallKind;
 use crate::session::Session;
 use serde_json::{Map, Value, json};
@@ -79,6 +79,12 @@ impl QueueInner {
     pub(super) fn once<T>(&self, call: CallKind, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         self.refuse_attached()?;
         self.tried(call, self.pool.acquire(), work)
+    }
+
+    /// Keeps reports of how far items are, with one try.
+    pub(crate) fn report_progress_once(&self, reports: &[ProgressReport<'_>]) -> Result<Vec<Outcome>> {
+        let own = self.backend.calls("report progress", "they keep none")?;
+        calls::report_progress(&self.terms, own, reports, |work| self.once(CallKind::Progress, work))
     }
 
     /// Keeps the figures of this minute, with one try for each call, in the turn of one of all processes: whether it was this one's.

@@ -128,6 +128,7 @@ impl Target<'_> {
             own => queue.as_ref().is_some_and(|(spec, _)| spec.is_own()),
             beside => queue.as_ref().is_some_and(|(_, table)| table.beside()),
             searchable => queue.as_ref().is_some_and(|(spec, _)| spec.searchable().next().is_some()),
+            progress => queue.as_ref().is_some_and(|(spec, _)| spec.progress),
             turns => queue.as_ref().is_some_and(|(spec, _)| spec.takes_turns()),
             title,
             drops,

@@ -247,6 +247,7 @@ pub(super) fn options(dialect: Dialect, spec: &QueueSpec) -> Value {
         durable => spec.lease.durable,
         expires => spec.expires.as_ref().map(quoted),
         after => spec.after,
+        progress => spec.progress,
         direction => spec.order.direction.as_str(),
         priority,
         group => spec.order.group.as_ref().map(quoted),

@@ -61,6 +61,9 @@ pub(super) fn context(dialect: Dialect, spec: &QueueSpec, table: &TableSpec) -> 
         modify => context! { sets => sets(dialect, spec), ..literal(&all(&[&key, &modify, &when])) },
         redrive => literal(&key),
         renew => literal(&[("key", the_key), ("attempt", quoted("integer"))]),
+        progress => literal(&all(&[&key, &[
+            ("attempt", quoted("integer")), ("percent", quoted("integer")), ("text", quoted("text")),
+        ]])),
     } }
 }
 

@@ -59,6 +59,16 @@ impl<'a> Job<'a> {
         self.engine.step(self.key(), self.attempt(), step)
     }
 
+    /// Reports how far the work is: a percentage from 0 to 100, a line of text, or both, each in place of the one before:
+    /// `job.progress(42, "page 42 of 100")`, `job.progress(42, None)`. Operators see it while the handler runs. Returns at once; as
+    /// [`Engine::progress`] says, it is written a moment later, at most one of them in a second.
+    ///
+    /// # Errors
+    /// As [`Engine::progress`].
+    pub fn progress<'t>(&self, percent: impl Into<Option<i32>>, text: impl Into<Option<&'t str>>) -> Result<()> {
+        self.engine.progress(self.key(), self.attempt(), percent.into(), text.into())
+    }
+
     /// Whether the claim is lost: the lease ran out, or an operator took the item. Further work is in vain, and the database will
     /// refuse the handler's result. Also true of an item that was worked on for longer than `worker.max_run_ms`, whose result counts if
     /// it comes before the lease runs out.

@@ -2,10 +2,11 @@
 
 use readpast::ask::{Field, Kind, QUESTIONS, Question};
 use readpast::item::{Action, After, NewItem, OnFailed};
+use readpast::{Answer, ProgressReport, Queue};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use support::api::{Api, item};
+use support::api::{Api, Taken, item};
 use support::fixture::{Body, Given};
 
 pub const BODIES: &[(&str, Body)] = &[
@@ -27,11 +28,18 @@ fn asked(queue: &dyn Api, what: &str, arguments: &Value) -> Value {
 fn answers_have_the_members_of_the_page(given: &Given) {
     let queue = given.described(
         r#""types": ["A", "B"], "steps": ["one", "two"], "attempts": {"history": true}, "schedule": [],
-        "after": true, "limit": [{"at_once": 1000, "rate": "1000/1s"}], "columns": [{"name": "Payload", "type": "text(100)"}]"#,
+        "after": true, "progress": true, "limit": [{"at_once": 1000, "rate": "1000/1s"}], "columns": [{"name": "Payload", "type": "text(100)"}]"#,
     );
     let of_b = NewItem { kind: Some("B".to_owned()), ..item("held") };
     queue.enqueue(&[item("fails"), of_b, item("waits"), item("paused"), item("ends")], None).unwrap();
     let taken = queue.claim(2, Duration::ZERO).unwrap();
+    let reporter = Queue::open(&given.settings(&[("worker", &queue.worker())]).config(), &given.queue).unwrap();
+    let report = |taken: &Taken| {
+        let (percent, text) = (Some(42), Some("page 42 of 100"));
+        let report = ProgressReport { key: &taken.key, token: &taken.token, attempt: taken.attempt, percent, text };
+        assert_eq!(reporter.report_progress(&[report]).unwrap()[0].answer, Answer::Ok);
+    };
+    taken.iter().for_each(report);
     let end = taken.iter().find(|taken| taken.column("Payload") == "fails").unwrap();
     queue.end(readpast::Settlement { error: Some("no route"), ..end.settle(Action::Fail) });
     let after = NewItem { after: vec![After::Key(end.key.clone())], on_failed: OnFailed::Run, ..item("after") };

@@ -147,7 +147,11 @@ impl World {
                     let from = settlements.first(input);
                     self.tell(input, |err| readpast_worker_end(worker, from, 1, err));
                 }
-                5 => self.tell(input, |err| readpast_worker_step(worker, key.as_ptr(), attempt, text.as_ptr(), err)),
+                5 => {
+                    self.tell(input, |err| readpast_worker_step(worker, key.as_ptr(), attempt, text.as_ptr(), err));
+                    let text = text.as_ptr();
+                    self.tell(input, |err| readpast_worker_progress(worker, key.as_ptr(), attempt, attempt, text, err));
+                }
                 6 => {
                     let mut memory = Memory::<readpast_worker_figures>::unset(input, 1);
                     let to = memory.place(input);

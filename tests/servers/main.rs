@@ -36,6 +36,7 @@ mod postgres_plans;
 mod presence;
 mod procedure;
 mod procedures;
+mod progress;
 mod random_tables;
 mod readme_sql;
 mod records;

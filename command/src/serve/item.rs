@@ -1,7 +1,7 @@
 //! One item: where it is in its life, its attempts, its payload, and what can be done to it.
 
 use super::answer::Answer;
-use super::items::{error_text, outcome, text, verbs};
+use super::items::{error_text, outcome, shown_progress, text, verbs};
 use super::pages::Page;
 use super::request::Request;
 use super::right::Right;
@@ -32,7 +32,10 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     };
     let why = queue.why(&key);
     // The one to look at next.
-    let blocker = if let Ok(Some(Why::Blocked { by, .. })) = &why { Some(by.clone()) } else { None };
+    let blocker = match why.as_ref().map(|why| why.as_ref().map(Why::reason)) {
+        Ok(Some(Why::Blocked { by, .. })) => Some(by.clone()),
+        _ => None,
+    };
     let why = match &why {
         Ok(Some(why)) => readpast::ask::reason(why),
         Ok(None) => json!({"reason": null, "text": "it was deleted just now"}),
@@ -57,6 +60,13 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
             return app.pages.problem(app, request, 400, why, &error_text(&error));
         }
     };
+    let progress = match readpast::ask::progress(queue, &[&key]) {
+        Ok(mut progress) => progress.pop().map(|progress| shown_progress(&progress)),
+        Err(error) => {
+            let why = "How far this item is cannot be shown";
+            return app.pages.problem(app, request, 400, why, &error_text(&error));
+        }
+    };
     let (payload, columns): (Vec<_>, Vec<_>) =
         columns(app, queue.spec(), &item).into_iter().partition(|column| column["payload"] == true);
     let data = json!({
@@ -69,6 +79,7 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "life": life::stages(queue.spec(), &item),
         "attempts": attempts,
         "waits": waits,
+        "progress": progress,
         "unseen": unseen,
         "payload": payload,
         "payload_hidden": app.hides_payload,

@@ -11,7 +11,7 @@ use crate::printable::printable;
 use crate::roles;
 use crate::sampler::Sampler;
 use readpast::OperatorVerb as Verb;
-use readpast::{ErrorKind, Item, ItemState, Queue, QueueSpec, Value};
+use readpast::{ErrorKind, Item, ItemState, Progress, Queue, QueueSpec, Value};
 use serde_json::json;
 
 /// Items on a page.
@@ -57,14 +57,20 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Err(why) => (fields, Some(why)),
     };
     let found = mistyped.or(misnamed).map_or_else(|| search::filter(&fields), Err).and_then(|filter| {
-        queue.look(&filter, request.one("after"), PAGE, app.most).map_err(|error| error_text(&error))
+        let found = queue.look(&filter, request.one("after"), PAGE, app.most);
+        let found = found.and_then(|(batch, to)| Ok((readpast::ask::progress_of(queue, &batch)?, batch, to)));
+        found.map_err(|error| error_text(&error))
     });
     let columns: Vec<_> = shown_columns(app, queue).take(COLUMNS).map(str::to_owned).collect();
     let (mut items, mut next, mut further, mut problem) = (Vec::new(), None, None, None);
     match &found {
-        Ok((batch, to)) => {
+        Ok((progress, batch, to)) => {
             further.clone_from(to);
-            items.extend(batch.iter().map(|item| line(queue.spec(), &item, &columns)));
+            items.extend(batch.iter().map(|item| {
+                let mut line = line(queue.spec(), &item, &columns);
+                line["progress"] = progress.get(item.key()).map(shown_progress).into();
+                line
+            }));
             next = batch.iter().last().map(|item| item.key().to_owned()).filter(|_| items.len() == PAGE as usize);
         }
         Err(why) => problem = Some(why.clone()),
@@ -87,6 +93,12 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let page =
         Page::of_queue("items.html", "Items", queue, format!("Items of {}", queue.name()), data).below_queue(queue);
     app.pages.answer(app, request, status, page)
+}
+
+/// How far an item is.
+pub fn shown_progress(progress: &Progress) -> serde_json::Value {
+    let text = progress.text.as_deref().map(printable);
+    json!({"percent": progress.percent, "text": text, "reported": progress.reported})
 }
 
 /// An item of a list.

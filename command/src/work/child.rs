@@ -4,6 +4,7 @@ use super::capture::{Limits, Written};
 use super::directive::{self, Directive};
 use super::directive_file::{self, DirectiveFile};
 use super::pipes::{CapturedOutput, Pipes, Shows};
+use super::progress_file::{self, ProgressFile};
 use super::{Args, Control, environment, printed};
 use crate::child_environment::withhold;
 use crate::process::Process;
@@ -67,13 +68,21 @@ impl Default for FoundDirective {
     }
 }
 
+/// The files that a command may write.
+#[derive(Clone, Copy)]
+pub struct Files<'a> {
+    pub directive: &'a DirectiveFile,
+    /// `None` where the queue keeps no progress.
+    pub progress: Option<&'a ProgressFile>,
+}
+
 /// Runs the command to its end. `is_lost` checks now and then whether the item was lost.
 pub fn run(
     queue: &Queue,
     args: &Args,
     control: &Control,
     item: &Item<'_>,
-    file: &DirectiveFile,
+    files: Files<'_>,
     shows: Shows,
     is_lost: impl Fn() -> bool,
 ) -> io::Result<ChildEnd> {
@@ -86,7 +95,8 @@ pub fn run(
     command
         .args(&args.command[1..])
         .envs(environment::of(queue, item))
-        .env(directive_file::VARIABLE, file.path())
+        .env(directive_file::VARIABLE, files.directive.path())
+        .envs(files.progress.map(|file| (progress_file::VARIABLE, file.path())))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -99,7 +109,7 @@ pub fn run(
     match attended {
         Ok((why, pipes)) => {
             let mut end = end(process.wait()?, why, pipes, begun.elapsed());
-            end.found = found_directive(file, &end.stdout, args);
+            end.found = found_directive(files.directive, &end.stdout, args);
             Ok(end)
         }
         Err(error) => {

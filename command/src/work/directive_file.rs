@@ -152,18 +152,18 @@ impl Drop for DirectiveFile {
 
 /// Opens a plain file: neither a link to elsewhere nor a pipe without a writer.
 #[cfg(unix)]
-fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
 
     OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
 }
 
 #[cfg(windows)]
-fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 
-fn utf16(text: &[u8]) -> std::result::Result<String, String> {
+pub fn utf16(text: &[u8]) -> std::result::Result<String, String> {
     let (units, rest) = text.as_chunks::<2>();
     let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
     let text: std::result::Result<String, _> = char::decode_utf16(units).collect();

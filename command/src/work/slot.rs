@@ -1,6 +1,8 @@
 //! A slot for one command at a time: takes an item, runs the command, ends the item, again and again.
 
+use super::child::Files;
 use super::directive_file::DirectiveFolder;
+use super::progress_file::ProgressFile;
 use super::{Args, Control, Events, child, mapping};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, usage};
@@ -47,10 +49,15 @@ impl Slot<'_> {
     fn work(&self, item: &Item<'_>) -> Result<()> {
         let is_lost = || self.engine.is_lost(item.key(), item.attempt());
         let shows = self.events.shows();
-        let run = self
-            .folder
-            .next()
-            .and_then(|file| child::run(self.queue, self.args, self.control, item, &file, shows, is_lost));
+        let run = self.folder.next().and_then(|file| {
+            let progress = self.queue.spec().progress.then(|| ProgressFile::beside(&file));
+            let look = || {
+                progress.iter().for_each(|file| file.look(self.engine, item.key(), item.attempt()));
+                is_lost()
+            };
+            let files = Files { directive: &file, progress: progress.as_ref() };
+            child::run(self.queue, self.args, self.control, item, files, shows, look)
+        });
         let end = run.map_err(|error| {
             // The stop comes first, or the item would be claimed again at once.
             self.engine.stop();

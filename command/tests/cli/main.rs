@@ -24,6 +24,7 @@ mod pages;
 mod pausing;
 mod plugin;
 mod procedure;
+mod progressing;
 mod readme;
 mod recording;
 mod rights;

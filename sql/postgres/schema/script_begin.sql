@@ -55,6 +55,9 @@ LOCKS, IN THIS ORDER
 {%- if beside %}
   {{ 4 if turns else 3 }}. {{ queue }}_lease: the row beside an item, after the item's own
 {%- endif %}
+{%- if progress %}
+  {{ 4 if turns else 3 }}. {{ queue }}_progress: the row of an item, after the item's own
+{%- endif %}
   queue_transition is only read. queue_recovery, queue_retention and queue_sleeper are passed over where another holds them. queue_refused comes last.
   queue_action, queue_worker and queue_minute: alone, in calls of their own.
 

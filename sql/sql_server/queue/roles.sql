@@ -6,12 +6,13 @@
     "Modify_" ~ queue ~ "_Set_utx", "Modify_" ~ queue ~ "_Set_trx",
     "Renew_" ~ queue ~ "_Set_trx", "Recover_" ~ queue ~ "_trx"
 ] + (["Retain_" ~ queue ~ "_trx"] if retention or attempt_retention else []) + (["Taken_" ~ queue ~ "_trx"] if claimed_by_others else [])
-    + (["Claimed_" ~ queue] if marks_claims else []) + (["QueueDue", "Due_" ~ queue] if not claimed_by_others else []) -%}
+    + (["Claimed_" ~ queue] if marks_claims else []) + (["QueueDue", "Due_" ~ queue] if not claimed_by_others else [])
+    + (["Progress_" ~ queue ~ "_Set_trx"] if progress else []) -%}
 {%- set fire = ["Schedules_" ~ queue, "Fire_" ~ queue ~ "_trx"] if schedules is not none else [] -%}
 {%- set report = ["QueueActionNote", "QueueWorkersSeen", "QueueMinuteKeep"] -%}
 {%- set done = ["QueueIsDone"] -%}
 {%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] + (["Attempts_" ~ queue] if attempt_history else [])
-    + (["Limits_" ~ queue] if limits else []) + (["Waits_" ~ queue] if after else []) -%}
+    + (["Limits_" ~ queue] if limits else []) + (["Waits_" ~ queue] if after else []) + (["Progress_" ~ queue] if progress else []) -%}
 {%- set operate = ["Redrive_" ~ queue ~ "_Set_trx", "Purge_" ~ queue ~ "_trx"]
     + (["Schedule_" ~ queue ~ "_trx"] if schedules is not none else []) + (["Limit_" ~ queue ~ "_trx"] if limits else []) -%}
 {%- set granted = [

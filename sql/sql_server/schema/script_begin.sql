@@ -58,6 +58,9 @@ LOCKS, IN THIS ORDER
 {%- if beside %}
   {{ 4 if turns else 3 }}. {{ queue }}_Lease: the row beside an item, after the item's own
 {%- endif %}
+{%- if progress %}
+  {{ 4 if turns else 3 }}. {{ queue }}_Progress: the row of an item, after the item's own
+{%- endif %}
   QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueuePause is read
   before items are locked. QueueRefused comes last.
   QueueAction, QueueWorker and QueueMinute: alone, in calls of their own.

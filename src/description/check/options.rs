@@ -20,6 +20,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     trace(&root.key("trace"), spec)?;
     expires(&root.key("expires"), spec)?;
     after(&root.key("after"), spec)?;
+    progress(&root.key("progress"), spec)?;
     ranges(&root, spec)?;
     backoff(&root.key("backoff"), spec)?;
     let why = || {
@@ -162,6 +163,11 @@ fn after(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     })
 }
 
+fn progress(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
+    // It belongs to the attempt that began at a time, which not every table has, and goes with its item by a foreign key.
+    place.need(!spec.progress || spec.is_own(), || "is for tables of readpast's own".to_owned())
+}
+
 fn backoff(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     let Some(backoff) = spec.backoff else { return Ok(()) };
     let first_ms = backoff.first_ms;
@@ -182,6 +188,9 @@ fn completion(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
             let attempts = [format!("{}_Attempt", spec.queue), format!("{}_attempt", spec.queue.snake_case())];
             let is_taken = attempts.iter().any(|name| name.eq_ignore_ascii_case(history.as_str()));
             place.need(!(spec.attempt_history && is_taken), || "is the table of the attempts".to_owned())?;
+            let reports = [format!("{}_Progress", spec.queue), format!("{}_progress", spec.queue.snake_case())];
+            let is_taken = reports.iter().any(|name| name.eq_ignore_ascii_case(history.as_str()));
+            place.need(!(spec.progress && is_taken), || "is the table of the progress".to_owned())?;
             place.word(history)
         }
     }

@@ -62,7 +62,7 @@ fn name(
         return place.refuse(format!("{shown:?} is the name of a column already"));
     }
     let bare = shown.replace('_', "").to_ascii_lowercase();
-    if OBJECTS.contains(&bare.as_str()) {
+    if OBJECTS.contains(&bare.as_str()) || spec.progress && bare == "progress" {
         return place.refuse(format!("{shown:?} stands in the name of another object of the queue; take another name"));
     }
     if columns::is_reserved(&spec.storage, shown) {

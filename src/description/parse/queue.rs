@@ -53,7 +53,7 @@ pub(super) static QUEUE: [Key<QueueSpec>; 6] = [
 ];
 
 /// Those of a queue with a table; hand-written procedures decide them.
-pub(super) static OPTIONS: [Key<QueueSpec>; 17] = [
+pub(super) static OPTIONS: [Key<QueueSpec>; 18] = [
     or(
         "any step is allowed",
         key(
@@ -94,6 +94,11 @@ pub(super) static OPTIONS: [Key<QueueSpec>; 17] = [
         "after",
         Flag(|spec| &mut spec.after),
         "Whether an item may wait until others have ended: see below. Not with `table`.",
+    )),
+    special(key(
+        "progress",
+        Flag(|spec| &mut spec.progress),
+        "Whether handlers may report how far they are: see below. Not with `table`.",
     )),
     key(
         "claim_by",
@@ -211,6 +216,7 @@ pub(super) fn start(queue: QueueName) -> QueueSpec {
         trace: None,
         expires: None,
         after: false,
+        progress: false,
         order: OrderSpec::default(),
         claim_by: ClaimBySpec::default(),
         shards: None,

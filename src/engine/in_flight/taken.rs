@@ -28,6 +28,16 @@ pub(super) struct TakenItem {
     pub(super) overran: bool,
 }
 
+/// An item with a report, as it is now.
+pub(in crate::engine) enum Reporter {
+    /// Its token.
+    Holds(String),
+    /// A step of it is under way, and its token unknown.
+    Steps,
+    /// It has ended, or is lost.
+    Gone,
+}
+
 impl TakenItem {
     /// Whether no handler works on it.
     pub(super) fn is_idle(&self) -> bool {
@@ -149,6 +159,21 @@ impl InFlight {
             (taken.has_begun, taken.token) = (true, token);
         }
         self.give_back_abandoned();
+    }
+
+    /// When a taken item that a handler still has was claimed.
+    pub(in crate::engine) fn claimed_at(&self, claim: &ClaimName) -> Option<Instant> {
+        self.taken.get(claim).filter(|taken| !taken.lost && !taken.abandoned).map(|taken| taken.claimed)
+    }
+
+    /// The present state, for its report, of an item that was claimed at this time.
+    pub(in crate::engine) fn reporter(&self, claim: &ClaimName, claimed: Instant) -> Reporter {
+        let is_same = |taken: &&TakenItem| taken.claimed == claimed && !taken.lost && !taken.abandoned;
+        match self.taken.get(claim).filter(is_same) {
+            None => Reporter::Gone,
+            Some(taken) if taken.steps > 0 => Reporter::Steps,
+            Some(taken) => Reporter::Holds(taken.token.clone().unwrap_or_else(|| token_of(&taken.item).to_owned())),
+        }
     }
 
     /// Whether a taken item is lost to its handler: gone, abandoned, or worked on for too long; an item that is not in flight is.

@@ -51,6 +51,8 @@ pub const GIVE_BACK: [Statement; 2] = [LOCK_ITEMS, Update(To::Waits)];
 /// An operator's change of items that wait.
 pub const CANCEL: [Statement; 2] = [LOCK_ITEMS, Update(To::Cancelled)];
 pub const RENEW: [Statement; 2] = [LOCK_FREE, Update(To::Same)];
+/// Reports how far items are: the rows beside them are nobody else's while their items are locked.
+pub const REPORT: [Statement; 1] = [LOCK_FREE];
 /// Gives back what dead workers held.
 pub const RECOVER: [Statement; 5] = [
     TakeRow { index: Index::Recovery, mode: Mode::X, if_held: IfHeld::GoesOn },
@@ -80,6 +82,10 @@ pub const FORGET_OLD: Statement = ForgetOld { readpast: true, by_key: true };
 /// Counts: reads entries of an index and the rows that they are of.
 pub const STATS: [Statement; 1] =
     [Statement::Search(Search { readpast: false, row: Some(Mode::S), most: u8::MAX, ..look(Index::Due) })];
+
+pub fn report(keys: &[Key]) -> Program {
+    Program::new("report", &REPORT, keys)
+}
 
 pub fn claim() -> Program {
     Program::new("claim", &claim_statements(), &[])

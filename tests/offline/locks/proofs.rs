@@ -1,8 +1,8 @@
 //! Proofs that hold in every order of steps.
 
 use super::programs::{
-    add, beside, cancel, claim, give_back, in_groups, purge, recover, renew, renew_beside, settle, settle_and_claim,
-    stats,
+    add, beside, cancel, claim, give_back, in_groups, purge, recover, renew, renew_beside, report, settle,
+    settle_and_claim, stats,
 };
 use super::search::{explore, group, table};
 use super::statement::Program;
@@ -36,6 +36,7 @@ fn every_two_procedures_go_together() {
             cancel(&[1, 4]),
             settle_and_claim(&[1, 2]),
             renew(&[1, 2]),
+            report(&[1, 2]),
             recover(),
             add(&[15, 50]),
             purge(),

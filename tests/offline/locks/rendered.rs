@@ -205,6 +205,14 @@ fn the_model_is_of_the_rendered_sql() {
     assert!(found.is_empty(), "the model is of something else; this is what the rendered SQL has: {found:#?}");
 }
 
+/// A report locks its items like a renewal, and then writes rows that belong to those who hold them.
+#[test]
+fn the_model_is_of_reports_of_progress() {
+    let spec = r#"{"queue": "Job", "columns": [], "progress": true}"#;
+    let found = differences(&script(spec), &FREE, &[("Progress_Q_Set_trx", programs::report(&[]))]);
+    assert!(found.is_empty(), "the model is of something else; this is what the rendered SQL has: {found:#?}");
+}
+
 #[test]
 fn the_model_is_of_a_queue_with_groups() {
     let spec =

@@ -251,6 +251,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                 queue: QueueName::new("Work").unwrap(),
                 limits: Vec::new(),
                 after: own && flag && !dedup,
+                progress: own && flag,
                 claim_by: if own {
                     ClaimBySpec { kind: flag, step: by_group != by_priority }
                 } else {

@@ -42,6 +42,8 @@ pub fn calls_of(dialect: Dialect, schema: &Identifier, spec: &QueueSpec) -> Vec<
         ("blocked", calls.blocked),
         ("attempts", calls.attempts),
         ("waits", calls.waits),
+        ("progress", calls.progress),
+        ("report", calls.report),
         ("retain", calls.retain),
         ("claimed", calls.claimed),
         ("taken", calls.taken),

@@ -34,8 +34,8 @@ pub const NOTICE: &str = r#"{"queue": "Notice", "types": ["ResetPassword", "Welc
 pub const SYNC: &str =
     r#"{"queue": "SyncQueue", "types": ["Orders"], "columns": [], "order": {"direction": "unordered"}}"#;
 
-/// Limits of each kind of key, and items that wait for others.
-pub const CALL: &str = r#"{"queue": "Call", "after": true, "columns": [
+/// Limits of each kind of key, items that wait for others, and handlers that report progress.
+pub const CALL: &str = r#"{"queue": "Call", "after": true, "progress": true, "columns": [
     {"name": "Customer", "type": "bigint"}, {"name": "Host", "type": "text(253)"}, {"name": "Job", "type": "guid"}],
     "limit": [{"by": "Customer", "at_once": 10}, {"by": "Host", "rate": "60/1m", "burst": 10}, {"at_once": 200},
         {"by": "Job", "at_once": 1, "rate": "5/1s"}]}"#;

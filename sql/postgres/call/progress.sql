@@ -1,0 +1,1 @@
+SELECT * FROM {{ object("progress_" ~ queue) }}(?::json)

@@ -1,0 +1,1 @@
+{CALL {{ object("Progress_" ~ queue) }} (?)}
