@@ -174,6 +174,24 @@ func (i *Item) RecordStep(ctx context.Context, step string) (Outcome, error) {
 	return outcomes[0], nil
 }
 
+// Progress reports how far the work is: a percentage from 0 to 100, a line of text, or both, each in place of the one before; one
+// below 0 and an empty text are none. It is for the handlers of a Worker: operators see it while they run. It returns at once and is
+// written a moment later, at most one in a second; a report may be lost. A percentage above 100 counts as 100, and a text is cut after
+// 200 characters. The error has StatusUnsupported if the queue's description has no progress.
+func (i *Item) Progress(percent int, text string) error {
+	if i.batch.engine == 0 {
+		if i.batch.queue == nil {
+			// BatchFromJSON made it.
+			return nil
+		}
+		return &Error{Status: StatusUnsupported, Message: "progress is reported by the handlers of a worker"}
+	}
+	if failure := i.batch.engine.Progress(i.Key, count(i.Attempt), int32(max(-1, min(percent, 100))), text); failure != nil {
+		return failed(failure)
+	}
+	return nil
+}
+
 func (i *Item) recordStepOfWorker(ctx context.Context, step string) (Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, err

@@ -28,6 +28,9 @@ func handle(ctx context.Context, item *readpast.Item) (readpast.Settlement, erro
 	if _, err := item.RecordStep(ctx, "sent"); err != nil {
 		return readpast.Settlement{}, err
 	}
+	if err := item.Progress(100, "sent"); err != nil {
+		return readpast.Settlement{}, err
+	}
 	return item.Complete().WithResponse(letter.Body.N.String()), nil
 }
 

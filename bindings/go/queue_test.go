@@ -66,6 +66,10 @@ func TestSettlingJudgesEachItemByItself(t *testing.T) {
 	must(queue.Settle(ctx, readpast.Operate(batch.Item(1).Key, readpast.ActionTerminate)))(t)
 	late := batch.Item(2).Complete()
 	must(batch.Item(2).RecordStep(ctx, "half"))(t)
+	var failure *readpast.Error
+	if err := batch.Item(2).Progress(42, ""); !errors.As(err, &failure) || failure.Status != readpast.StatusUnsupported {
+		t.Error(err)
+	}
 	outcomes := must(queue.Settle(ctx,
 		batch.Item(0).Complete().WithResponse("ok"), batch.Item(1).Complete(), late,
 		batch.Item(3).Retry("no").WithDelay(time.Hour)))(t)

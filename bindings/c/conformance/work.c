@@ -51,6 +51,22 @@ static char *given(const cJSON *line, const char *name, size_t *length) {
     return copy;
 }
 
+/* Reports twice at once, so that the second is written later. */
+static bool report(const cJSON *line, struct play *play, readpast_settlement *end) {
+    int32_t percent = (int32_t)number_of(line, "percent", -1);
+    const char *text = text_of(line, "text");
+    readpast_error error;
+    readpast_worker_progress(play->worker, end->key, end->attempt, percent - 1, "before", NULL);
+    if (readpast_worker_progress(play->worker, end->key, end->attempt, percent, text, &error) == READPAST_OK)
+        return true;
+    const char *message = readpast_error_message(error);
+    end->action = READPAST_ACTION_RETRY;
+    end->error = strdup(message);
+    end->error_length = strlen(message);
+    readpast_error_free(error);
+    return false;
+}
+
 static void follow(const cJSON *line, struct play *play, readpast_settlement *end) {
     const char *verb = text_of(line, "do");
     if (!verb)
@@ -59,8 +75,10 @@ static void follow(const cJSON *line, struct play *play, readpast_settlement *en
         readpast_worker_step(play->worker, end->key, end->attempt, text_of(line, "step"), NULL);
     } else if (strcmp(verb, "sleep") == 0) {
         sleep_ms(number_of(line, "ms", 0));
-    } else if (strcmp(verb, "wait_lost") == 0) {
+    } else if (strcmp(verb, "wait_lost") == 0 || strcmp(verb, "progress") == 0) {
         int64_t seen = 0;
+        if (strcmp(verb, "progress") == 0 && !report(line, play, end))
+            return;
         while (!readpast_worker_is_lost(play->worker, end->key, end->attempt))
             if (readpast_worker_changes(play->worker, seen, DAY_MS, &seen, NULL) != READPAST_OK)
                 give_up("a handler waits for a loss that nobody tells");

@@ -27,7 +27,11 @@ answer follow(const json &script, readpast::job &job) {
         std::this_thread::sleep_for(*time_of(*line, "ms"));
         return std::nullopt;
     }
-    if (verb == "wait_lost") {
+    if (verb == "progress") {
+        job.progress(number_of(*line, "percent", -1) - 1, "before");
+        job.progress(number_of(*line, "percent", -1), name_of(*line, "text"));
+    }
+    if (verb == "wait_lost" || verb == "progress") {
         while (!job.lost())
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         return std::nullopt;

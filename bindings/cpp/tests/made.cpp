@@ -65,6 +65,8 @@ TEST_CASE("so is one that takes a job") {
     const auto items = batch::from_json(R"([{"key": "7"}])");
     const auto handle = [](readpast::job &job) {
         CHECK(job.step("on the way") == status::ok);
+        job.progress(42, "on the way");
+        job.progress("half");
         CHECK(job.sleep_for(std::chrono::milliseconds(1)));
         return job.lost() || job.stopping() ? job.release() : job.complete();
     };

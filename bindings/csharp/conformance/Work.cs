@@ -71,6 +71,11 @@ namespace Conformance
                 case "sleep":
                     Thread.Sleep(play.Milliseconds("ms").Value);
                     return null;
+                case "progress":
+                    int percent = play.Number("percent", -1);
+                    item.Progress(percent - 1, "before");
+                    item.Progress(percent, play.Text("text"));
+                    goto case "wait_lost";
                 case "wait_lost":
                     while (!item.IsLost)
                     {

@@ -105,6 +105,7 @@ namespace Readpast.Tests
                 return item.Fail(item.GetString("To") + " does not answer");
             }
             Assert.Equal(Status.Ok, item.RecordStep("sent").Answer);
+            item.Progress(100, "sent");
             return item.Complete("sent to " + item.GetString("To"));
         }
     }

@@ -54,6 +54,8 @@ namespace Readpast.Tests
                 queue.Settle(Settlement.Operator(batch[1].Key, SettlementAction.Terminate));
                 Settlement late = batch[2].Complete();
                 batch[2].RecordStep("half");
+                var error = Assert.Throws<QueueException>(() => batch[2].Progress(42));
+                Assert.Equal(Status.Unsupported, error.Status);
                 Answers<Outcome> outcomes = queue.Settle(new[]
                 {
                     batch[0].Complete("ok"), batch[1].Complete(), late, batch[3].Retry("no", TimeSpan.FromHours(1)),

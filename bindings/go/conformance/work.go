@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +18,8 @@ type play struct {
 	Step            *string
 	Spoil           string
 	Ms              int64
+	Percent         int
+	Text            string
 	DelayMs         *int64 `json:"delay_ms"`
 	Set             json.RawMessage
 	Then            []follower
@@ -64,6 +67,11 @@ func (p play) run(ctx context.Context, item *readpast.Item) (settlement readpast
 		_, err = item.RecordStep(ctx, *p.Step)
 	case "sleep":
 		time.Sleep(time.Duration(p.Ms) * time.Millisecond)
+	case "progress":
+		if err = errors.Join(item.Progress(p.Percent-1, "before"), item.Progress(p.Percent, p.Text)); err != nil {
+			break
+		}
+		fallthrough
 	case "wait_lost":
 		<-ctx.Done()
 		for !item.Lost() { // the worker stops

@@ -69,7 +69,10 @@ def _play(item: Item, script: dict[str, Any]) -> Settlement | None:
     if does == "sleep":
         time.sleep(play["ms"] / 1000)
         return None
-    if does == "wait_lost":
+    if does == "progress":
+        item.progress(play["percent"] - 1, "before")
+        item.progress(play["percent"], play["text"])
+    if does in {"wait_lost", "progress"}:
         while not item.is_lost:
             time.sleep(0.01)
         return None

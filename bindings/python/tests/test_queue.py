@@ -161,6 +161,8 @@ def test_steps(queue: readpast.Queue) -> None:
         before = batch[0].token
         assert batch[0].record_step("halfway").answer is Status.OK
         assert batch[0].token != before
+        with pytest.raises(errors.UnsupportedError, match="by the handlers of a worker"):
+            batch[0].progress(42)
         assert queue.settle(batch[0].retry("later", delay=0)).state is State.ERROR
     with queue.claim(wait=support.PATIENCE) as batch:
         assert (batch[0]["step"], batch[0].attempt) == ("halfway", 2)

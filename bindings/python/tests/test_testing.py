@@ -28,6 +28,7 @@ def handle(item: Item) -> Settlement:
     if item.attempt > 2:
         return item.fail(f"{item['To']} does not answer")
     assert item.record_step("sent").answer is Status.OK
+    item.progress(100, "sent")
     return item.complete(item["Body"]["text"])
 
 

@@ -83,7 +83,14 @@ fn follow(line: &Value, job: &Job<'_>) -> Verdict {
             thread::sleep(Duration::from_millis(given::number(line, "ms").into()));
             return Verdict::complete();
         }
-        Some("wait_lost") => {
+        Some(does @ ("wait_lost" | "progress")) => {
+            if does == "progress" {
+                let percent = i32::try_from(line["percent"].as_i64().unwrap()).unwrap();
+                let reported = job.progress(percent - 1, "before").and_then(|()| job.progress(percent, text("text")));
+                if let Err(error) = reported {
+                    return Verdict::retry(error.to_string());
+                }
+            }
             while !job.is_lost() {
                 thread::sleep(Duration::from_millis(10));
             }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <thread>
 
 namespace readpast {
@@ -37,6 +38,19 @@ public:
             return status::ok;
         return detail::call(readpast_worker_step, worker_, key().data(), attempt(), step.c_str());
     }
+
+    /// Reports how far the work is: a percentage from 0 to 100, a line of text, or both, each in place of the one before; an empty
+    /// text is none. Operators see it while the handler runs. Returns at once: it is written a moment later, at most one in a
+    /// second, and a report may be lost. A percentage above 100 counts as 100, one below 0 as none; a text is cut after 200
+    /// characters. Throws status::unsupported if the queue's description has no `progress`.
+    void progress(std::optional<std::int32_t> percent, const readpast::text &text = "") const {
+        if (worker_.id != 0)
+            detail::call(readpast_worker_progress, worker_, key().data(), attempt(), percent.value_or(-1),
+                         text.c_str());
+    }
+
+    /// The same without a percentage.
+    void progress(const readpast::text &text) const { progress(std::nullopt, text); }
 
     /// Whether the item was found lost: its lease ran out, an operator took it, or it was worked on for longer than
     /// `worker.max_run_ms`. Work on it is in vain then, or, after that time, as soon as the lease runs out, and what the

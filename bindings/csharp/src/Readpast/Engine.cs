@@ -147,6 +147,25 @@ namespace Readpast
             }
         }
 
+        internal void Progress(string key, int attempt, int? percent, string text)
+        {
+            try
+            {
+                using (var use = handle.Borrow())
+                using (var texts = new Arena())
+                {
+                    QueueException.Check(
+                        WorkerMethods.readpast_worker_progress(
+                            use.Handle, texts.Text(key, nameof(key)), attempt, percent ?? -1,
+                            text == null ? IntPtr.Zero : texts.Text(text, nameof(text)), out Handle error), error);
+                }
+            }
+            catch (ObjectDisposedException)
+            {
+                // The worker was abandoned, and its run has ended.
+            }
+        }
+
         /// <summary>Whether an item is not, or not any more, this worker's.</summary>
         internal bool IsLost(string key, int attempt)
         {

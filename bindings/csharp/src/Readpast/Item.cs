@@ -237,6 +237,30 @@ namespace Readpast
                 : queue.RecordStepAsync(this, step, cancellation);
         }
 
+        /// <summary>
+        /// Reports how far the work is: a percentage, a line of text, or both, each in place of the one before. It is
+        /// for the handlers of a worker: operators see it while they run. Returns at once; it is written a moment
+        /// later, at most one in a second, and a report may be lost.
+        /// </summary>
+        /// <param name="percent">From 0 to 100; what is above counts as 100, what is below as none. Null: none.</param>
+        /// <param name="text">A line, which is cut after 200 characters. Null: none.</param>
+        /// <exception cref="QueueException">
+        /// <see cref="Status.Unsupported"/>: the queue's description has no <c>progress</c>, or no worker has taken it.
+        /// </exception>
+        public void Progress(int? percent, string text = null)
+        {
+            if (batch.Engine != null)
+            {
+                batch.Engine.Progress(Key, Attempt, percent, text);
+            }
+            else if (batch.Queue != null)
+            {
+                // Items of Batch.FromJson have no queue, and keep no progress.
+                throw new QueueException(
+                    "progress is reported by the handlers of a worker", Status.Unsupported, null, 0, false, null);
+            }
+        }
+
         private static object ValueOf(ref ValueStruct value)
         {
             switch ((ColumnType)value.Type)

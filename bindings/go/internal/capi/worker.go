@@ -54,6 +54,16 @@ func (w Worker) Step(key string, attempt int32, step string) (int32, *Failure) {
 	return int32(result.status), failed(result)
 }
 
+// Progress is readpast_worker_progress; an empty text is none.
+func (w Worker) Progress(key string, attempt, percent int32, text string) *Failure {
+	var texts Texts
+	keyAt, textAt := texts.Add("the key", key), texts.Add("the text", text)
+	if failure := texts.failure(); failure != nil {
+		return failure
+	}
+	return failed(C.worker_progress(C.uint64_t(w), texts.pointer(keyAt), C.int32_t(attempt), C.int32_t(percent), texts.pointer(textAt)))
+}
+
 // IsLost is readpast_worker_is_lost.
 func (w Worker) IsLost(key string, attempt int32) bool {
 	var texts Texts

@@ -47,6 +47,13 @@ static inline struct result worker_step(uint64_t worker, const char *key, int32_
     return result;
 }
 
+static inline struct result worker_progress(uint64_t worker, const char *key, int32_t attempt, int32_t percent,
+                                            const char *text) {
+    struct result result = {0};
+    result.status = readpast_worker_progress((readpast_worker){worker}, key, attempt, percent, text, &result.error);
+    return result;
+}
+
 static inline struct result worker_changes(uint64_t worker, int64_t seen, int64_t wait_ms, int64_t *changes) {
     struct result result = {0};
     result.status = readpast_worker_changes((readpast_worker){worker}, seen, wait_ms, changes, &result.error);

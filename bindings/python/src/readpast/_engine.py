@@ -72,7 +72,7 @@ class Engine:
         while True:
             status = self._open().call(lib.readpast_worker_take, max_items, _DAY_MS, batch)
             if status is not Status.EMPTY:
-                return Batch(status, batch[0], self._settle, self.is_lost)
+                return Batch(status, batch[0], self._settle, self.is_lost, self._report)
 
     def begin(self, item: Item) -> bool:
         """Whether an item that was taken begins. One that does not is not the worker's any more."""
@@ -141,6 +141,11 @@ class Engine:
         key, attempt, step = settlement.key, settlement.attempt, encoded(settlement.step, "step")
         answer = self._open().call(lib.readpast_worker_step, encoded(key, "key"), attempt, step)
         return Outcome(answer, State.PROCESSING if answer is Status.OK else State.NONE, attempt, "")
+
+    def _report(self, key: str, attempt: int, percent: int | None, text: str | None) -> None:
+        c_text = ffi.NULL if text is None else encoded(text, "text")
+        number = -1 if percent is None else max(-1, min(percent, 100))
+        self._open().call(lib.readpast_worker_progress, encoded(key, "key"), attempt, number, c_text)
 
     def _open(self) -> Handle:
         handle = self._handle

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple, Optional
 
 from . import _values
 from ._handle import Handle
 from ._library import CData, ffi, lib, sized, string
 from ._texts import encoded
-from .errors import ClosedError, InvalidArgumentError
+from .errors import ClosedError, InvalidArgumentError, UnsupportedError
 from .settlement import Settlement
 from .status import ColumnType, Status
 
@@ -30,15 +30,28 @@ class Column(NamedTuple):
     type: ColumnType
 
 
+#: Reports how far an item is: key, attempt, percentage, text.
+Report = Callable[[str, int, Optional[int], Optional[str]], None]
+
+
+def _no_worker(_key: str, _attempt: int, _percent: int | None, _text: str | None) -> None:
+    raise UnsupportedError("progress is reported by the handlers of a worker", Status.UNSUPPORTED)
+
+
 class Rows:
     """The common part of a batch's items. It does not know them, so that none of them waits for a collector."""
 
-    __slots__ = ("_columns", "_handle", "_is_lost", "renewal", "settle")
+    __slots__ = ("_columns", "_handle", "_is_lost", "renewal", "report", "settle")
 
     def __init__(
-        self, c: CData, settle: Callable[[Settlement], Outcome], is_lost: Callable[[str, int], bool] | None
+        self,
+        c: CData,
+        settle: Callable[[Settlement], Outcome],
+        is_lost: Callable[[str, int], bool] | None,
+        report: Report | None,
     ) -> None:
         self.settle = settle
+        self.report: Report = report or _no_worker
         self.renewal: Callable[[], Renewal | None] = _none
         self._is_lost = is_lost
         self._handle: Handle | None = Handle(c, lib.readpast_batch_free)

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Callable, overload
 
 from ._library import CData
-from ._rows import Column, Rows
+from ._rows import Column, Report, Rows
 from .item import Item
 from .settlement import Settlement
 from .status import Status
@@ -33,9 +33,10 @@ class Batch(Sequence[Item]):
         c: CData,
         settle: Callable[[Settlement], Outcome],
         is_lost: Callable[[str, int], bool] | None = None,
+        report: Report | None = None,
     ) -> None:
         self.status = status
-        self._rows = Rows(c, settle, is_lost)
+        self._rows = Rows(c, settle, is_lost, report)
         self._items = [Item(self._rows, index, *item) for index, item in enumerate(self._rows.items())]
 
     def __len__(self) -> int:

@@ -192,3 +192,12 @@ class Item(Mapping[str, Any]):
         if outcome.answer is Status.OK and outcome.token:
             self.token = outcome.token
         return outcome
+
+    def progress(self, percent: int | None = None, text: str | None = None) -> None:
+        """Reports how far the work is: a percentage from 0 to 100, a line of text, or both, in place of the one before.
+
+        For the handlers of a worker: operators see it while they run. It returns at once and is written a moment later,
+        at most one in a second; a report may be lost. A percentage above 100 counts as 100, one below 0 as none; a text
+        is cut after 200 characters. Raises UnsupportedError if the queue's description has no `progress`.
+        """
+        self._rows.report(self.key, self.attempt, percent, text)

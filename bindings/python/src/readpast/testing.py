@@ -3,7 +3,8 @@
     item = readpast.testing.item({"Recipient": "a@example.org"}, attempt=3)
     assert handle(item) == item.fail("no such address")
 
-A step recorded with such an item is answered with `Status.OK` and kept nowhere. Every queue refuses its settlements.
+A step recorded with such an item is answered with `Status.OK` and kept nowhere, and so is its progress. Every queue
+refuses its settlements.
 """
 
 from __future__ import annotations
@@ -69,7 +70,11 @@ def _batch(items: list[str], spec: str | None) -> Batch:
     made, error = ffi.new("readpast_batch *"), place_for_error()
     text = encoded(f"[{', '.join(items)}]", "the items")
     status = checked(lib.readpast_batch_from_json(text, encoded(spec, "spec"), made, error), error)
-    return Batch(status, made[0], _recorded)
+    return Batch(status, made[0], _recorded, report=_ignored)
+
+
+def _ignored(_key: str, _attempt: int, _percent: int | None, _text: str | None) -> None:
+    pass
 
 
 def _recorded(settlement: Settlement) -> Outcome:

@@ -30,6 +30,10 @@ namespace Readpast.Native
             Handle worker, IntPtr key, int attempt, IntPtr step, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_worker_progress(
+            Handle worker, IntPtr key, int attempt, int percent, IntPtr text, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int readpast_worker_is_lost(Handle worker, IntPtr key, int attempt);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
