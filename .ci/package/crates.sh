@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs library and command for Rust's registry, into target/package. They are of a commit: cargo refuses changes that are in none.
+# Packs library, command and readpast-data for Rust's registry, into target/package. They are of a commit: cargo refuses changes that are in none.
 # bindings/rust/check_package.sh, a part of `make test`, builds and uses the same from what is packed.
 # shellcheck source=.ci/package/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -11,3 +11,6 @@ for crate in readpast readpast-cli; do
     cp "$clean/package/$crate-$version.crate" "$into/"
     echo "package: $into/$crate-$version.crate"
 done
+(cd bindings/rust/data && cargo package --quiet --locked --no-verify --target-dir "$clean")
+cp "$clean/package/readpast-data-$version.crate" "$into/"
+echo "package: $into/readpast-data-$version.crate"
