@@ -34,6 +34,7 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, made: &[Object]) 
             pinned: flag(&rows, row, 4),
         })
         .collect();
+    sequences(examined, made)?;
     let (mut there, mut usable) = (0, 0);
     let mut denied = Vec::new();
     for made in made {
@@ -91,6 +92,27 @@ pub(super) fn check(examined: &mut Examined, spec: &QueueSpec, made: &[Object]) 
             format!("where its part needs them, make it a member of a role of the queue: {}; {how}", named.join(", "))
         };
         examined.findings.push(Finding::warning("permission", queue, what, remedy));
+    }
+    Ok(())
+}
+
+/// The sequences of which the functions draw numbers. A new one begins at the first number, and that is as well: a key has its time besides.
+fn sequences(examined: &mut Examined, made: &[Object]) -> Result<()> {
+    let query = examined.session.dialect().query("ask/sequences")?;
+    let rows = examined.session.execute(&query, &[crate::session::Param::Text(examined.schema.as_str())])?;
+    if rows.is_empty() || !flag(&rows, 0, 0) {
+        return Ok(());
+    }
+    let known: Vec<_> = (0..rows.len()).map(|row| text(&rows, row, 1)).collect();
+    let needed = made.iter().filter_map(|object| match &object.makes {
+        Made::Kept { kind, names, .. } if kind == "SEQUENCE" => Some(names),
+        _ => None,
+    });
+    for name in needed.flatten() {
+        if !known.iter().any(|known| known.eq_ignore_ascii_case(&name.name)) {
+            let what = "is not there: calls that draw a number of it fail";
+            examined.findings.push(Finding::error("sequence", name.to_string(), what, "install the queue again"));
+        }
     }
     Ok(())
 }

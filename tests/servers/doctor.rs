@@ -2,7 +2,7 @@
 
 use readpast::{ErrorKind, Finding, QueueSpec, Severity, doctor, install::install};
 use support::both::Database;
-use support::scratch::{Scratch, look};
+use support::scratch::{Scratch, item, look};
 
 fn installed() -> Vec<Database> {
     let databases = Database::each();
@@ -46,6 +46,27 @@ fn a_fresh_install_is_sound() {
             assert_eq!(finding.remedy.is_empty(), finding.severity == Severity::Ok, "{finding}");
             assert!(!finding.what.is_empty() && !finding.object.is_empty(), "{finding:?}");
         }
+    }
+}
+
+/// The queue goes on with other keys then, although the numbers begin anew.
+#[test]
+fn a_sequence_that_is_gone_is_found_and_comes_back() {
+    for database in Database::each() {
+        let spec = QueueSpec::from_json(r#"{"queue": "Job", "shards": 2}"#).unwrap();
+        install(&database.config(&[]), Some(&spec)).unwrap();
+        let queue = readpast::Queue::open(&database.config(&[]), "Job").unwrap();
+        let first = queue.enqueue(&[item("a")], None).unwrap();
+        for name in database.pick("Job_Seq Job_ShardTurn", "job_seq job_shard_turn").split(' ') {
+            database.run(&format!("DROP SEQUENCE readpast.{name}"));
+            assert_found(&check(&database, Some("Job")), Severity::Error, "sequence", &[name, "install"]);
+        }
+        queue.enqueue(&[item("b")], None).unwrap_err();
+        install(&database.config(&[]), Some(&spec)).unwrap();
+        assert!(check(&database, Some("Job")).iter().all(|finding| finding.check != "sequence"));
+        let second = queue.enqueue(&[item("b")], None).unwrap();
+        assert_ne!(first[0].key, second[0].key);
+        assert_eq!(queue.claim(5, std::time::Duration::ZERO).unwrap().len(), 2);
     }
 }
 
