@@ -207,9 +207,7 @@ impl Dialect {
     pub(crate) fn columns_of(self, statement: &str) -> Result<Option<String>> {
         match self {
             Self::SqlServer => Ok(None),
-            Self::Postgres => {
-                self.templates().render("call/columns_of.sql", minijinja::context! { statement }).map(Some)
-            }
+            Self::Postgres => self.templates().render("call/columns_of.sql", taken_apart(statement)).map(Some),
         }
     }
 
@@ -225,7 +223,8 @@ impl Dialect {
             Ok(minijinja::context! { quoted, time, date, repeats })
         };
         let columns = columns.iter().zip(repeats).map(named).collect::<Result<Vec<_>>>()?;
-        self.templates().render("call/times_as_text.sql", minijinja::context! { statement, columns }).map(Some)
+        let context = minijinja::context! { columns, ..taken_apart(statement) };
+        self.templates().render("call/times_as_text.sql", context).map(Some)
     }
 
     /// Whether an error only repeats that an earlier one has ended the transaction.
@@ -235,7 +234,7 @@ impl Dialect {
 
     /// Whether a prepared statement is outdated, and a new one may work: its objects were made anew in another shape.
     pub(crate) fn is_outdated(self, error: &Error) -> bool {
-        self == Self::Postgres && error.sqlstate().is_some_and(postgres::is_outdated)
+        self == Self::Postgres && error.sqlstate().is_some_and(|state| postgres::is_outdated(state, error.message()))
     }
 
     /// The table of a queue's settings, its columns, and whether it is `theirs`: the user's.
@@ -401,6 +400,18 @@ impl Dialect {
             Self::SqlServer => &sql_server::TEMPLATES,
             Self::Postgres => &postgres::TEMPLATES,
         }
+    }
+}
+
+/// A statement around its list of columns, for another list and another condition. A subselect would do for all; but Citus' planner, of
+/// which functions in FROM have their own part, has crashed at it.
+fn taken_apart(statement: &str) -> minijinja::Value {
+    match statement.split_once("r.* FROM ") {
+        Some((before, from)) => {
+            let joins = if from.contains("\nWHERE (") { "AND" } else { "WHERE" };
+            minijinja::context! { before, from, joins }
+        }
+        None => minijinja::context! { before => "", from => format!("(\n{statement}\n) AS r"), joins => "WHERE" },
     }
 }
 

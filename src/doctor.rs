@@ -1,6 +1,7 @@
 //! Checks everything on which readpast relies: the driver, the server and its settings, the login's rights, the objects of the
 //! schema, and each queue. Changes nothing, and goes on after a fault.
 
+mod citus;
 mod clock;
 mod driver;
 mod holders;
@@ -46,6 +47,7 @@ pub fn check_queues(config: &Config, queues: &[String]) -> Result<Vec<Finding>> 
     examined.run("clock", clock::check)?;
     examined.run("holders", holders::check)?;
     let found = examined.run("schema", |examined| installed(examined, queues))?.unwrap_or_default();
+    examined.run("citus", |examined| citus::check(examined, &found))?;
     for spec in &found {
         examined.run("queue", |examined| queue::check(examined, spec))?;
     }

@@ -1,9 +1,11 @@
 //! Installs, upgrades and checks readpast's own objects in a schema.
 
+mod citus;
 mod dropping;
 pub(crate) mod encoding;
 mod owners;
 
+pub(crate) use self::citus::{ELSEWHERE, unfit};
 pub use self::dropping::{Dropping, drop_queue, dropping};
 
 use crate::config::Config;
@@ -32,7 +34,7 @@ const INSTALLED: &str = "installed";
 /// [`ErrorKind::InvalidArgument`] when the description contradicts itself, [`ErrorKind::PermissionDenied`] when the schema, or an
 /// object of one of its names, belongs to an owner whose triggers and functions this login must not run,
 /// [`ErrorKind::SchemaNewer`] when a newer library has been here, [`ErrorKind::SchemaMismatch`] when a changed description would
-/// lose data: nothing is changed then.
+/// lose data, [`ErrorKind::Unsupported`] when Citus shards the schema and cannot have the queue there: nothing is changed then.
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let schema = config.schema()?;
     // A description that a program built was not checked by the parser.
@@ -45,13 +47,14 @@ pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
         // The check comes before anything there is read or run.
         owners::check(session, &schema, spec.as_slice(), INSTALLED)?;
         hold_schema(session, &schema)?;
+        let is_sharded = citus::prepare(session, &schema)?;
         let found = version(session, &schema)?.unwrap_or(0);
         if found > SCHEMA_VERSION {
             return Err(newer(&schema, found));
         }
         let found_out = session.execute(&dialect.schema_call("creates_or_alters", &schema)?, &[])?;
         let creates_or_alters = number(&found_out, 0, 0) == Some(1);
-        let place = InstallTarget { schema: &schema, creates_or_alters };
+        let place = InstallTarget { schema: &schema, creates_or_alters, is_sharded };
         for version in found + 1..=SCHEMA_VERSION {
             place.run(session, &place.target(dialect).version(version)?)?;
             session.execute(
@@ -302,11 +305,12 @@ fn version(session: &mut Session, schema: &Identifier) -> Result<Option<i32>> {
     Ok(number(&rows, 0, 0))
 }
 
-/// The target of an install, and whether the server creates or alters objects in one statement.
+/// The target of an install, whether the server creates or alters objects in one statement, and whether Citus shards the schema.
 #[derive(Clone, Copy)]
 struct InstallTarget<'a> {
     schema: &'a Identifier,
     creates_or_alters: bool,
+    is_sharded: bool,
 }
 
 impl<'a> InstallTarget<'a> {
@@ -322,7 +326,8 @@ impl<'a> InstallTarget<'a> {
             if let (Made::Code { kind, name }, false) = (&object.makes, self.creates_or_alters) {
                 made = session.execute(&format!("DROP {kind} IF EXISTS {}", name.quoted(dialect)?), &[]).map(drop);
             }
-            let made = made.and_then(|()| session.execute(&object.definition, &[]).map(drop));
+            let made = made
+                .and_then(|()| session.execute(&citus::definition(dialect, object, self.is_sharded)?, &[]).map(drop));
             made.map_err(|error| error.in_context(format!("installing failed at {}", object.description())))?;
         }
         Ok(())
@@ -339,6 +344,9 @@ fn install_queue(
     let text = spec.to_json();
     if let Some(known) = known {
         owners::check(session, schema, &[&known.read()?, spec], INSTALLED)?;
+    }
+    if place.is_sharded {
+        citus::check(dialect, schema, spec)?;
     }
     crate::catalog::refuse_unfit(&crate::catalog::check_types(session, spec)?)?;
     let target = place.target(dialect);

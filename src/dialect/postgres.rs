@@ -41,6 +41,7 @@ pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
         "53100" | "25006" | "53200" => ErrorKind::Storage,
         "53300" | "57P03" | "57P05" | "58030" => ErrorKind::Unavailable,
         "57P01" | "57P02" => ErrorKind::ConnectionLost,
+        "XX000" if is_of_a_lost_node(message) => ErrorKind::Unavailable,
         "3F000" | "42P01" | "42703" | "42883" | "42P02" | "RP014" => ErrorKind::SchemaMismatch,
         // An object in an installed description is missing, or is no key, or of another type.
         "42704" | "42830" | "42804" => ErrorKind::SchemaMismatch,
@@ -56,10 +57,21 @@ pub(super) fn classify(sqlstate: &str, message: &str) -> ErrorKind {
     }
 }
 
+/// Whether Citus has lost a node at work: perhaps behind the commit there, so that the outcome is open and the call is asked again under its
+/// identity. No other error of this class is of that kind: PostgreSQL uses it for faults of its own, and Citus for any that lost its class.
+fn is_of_a_lost_node(message: &str) -> bool {
+    ["on at least one active node", "failure on connection marked as essential", "server closed the connection"]
+        .iter()
+        .any(|part| message.contains(part))
+}
+
 /// The result has another type; a column, a function or an operator for its type is missing, or there are more columns; an object
 /// of the plan was dropped.
-pub(super) fn is_outdated(sqlstate: &str) -> bool {
-    matches!(sqlstate, "0A000" | "42703" | "42883" | "42804" | "42601" | "XX000")
+pub(super) fn is_outdated(sqlstate: &str, message: &str) -> bool {
+    match sqlstate {
+        "XX000" => !is_of_a_lost_node(message),
+        state => matches!(state, "0A000" | "42703" | "42883" | "42804" | "42601"),
+    }
 }
 
 /// psqlODBC gives failed log-ins one SQLSTATE (08001) and libpq's text, and lost connections several.
@@ -143,5 +155,10 @@ mod tests {
         // An encrypted connection that breaks in use is lost like any other.
         assert_eq!(classify("08S01", "SSL SYSCALL error: EOF detected"), ErrorKind::ConnectionLost);
         assert_eq!(classify("22001", ""), ErrorKind::InvalidItem);
+        // Citus has lost a node, perhaps behind its commit; all others of the class are refusals.
+        let lost = "could not commit transaction for shard 102008 on at least one active node";
+        assert_eq!(classify("XX000", lost), ErrorKind::Unavailable);
+        assert!(!is_outdated("XX000", lost) && is_outdated("XX000", "cache lookup failed for type 16500"));
+        assert_eq!(classify("XX000", "tuple concurrently updated"), ErrorKind::Database);
     }
 }

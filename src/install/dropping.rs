@@ -1,8 +1,8 @@
 //! Drops queues.
 
 use super::{
-    Catalog, INSTALL_TIMEOUT_MS, catalog, for_installer, hold_schema, missing, newer, older, owners, take_turn, text,
-    version,
+    Catalog, INSTALL_TIMEOUT_MS, catalog, citus, for_installer, hold_schema, missing, newer, older, owners, take_turn,
+    text, version,
 };
 use crate::config::Config;
 use crate::error::{ErrorKind, Result};
@@ -73,6 +73,7 @@ fn drop_in(session: &mut Session, schema: &Identifier, queue: &str) -> Result<()
     // The check comes before anything there is read or run.
     owners::check(session, schema, &[], "dropped")?;
     hold_schema(session, schema)?;
+    citus::prepare(session, schema)?;
     let leaving = leaving(session, schema, queue)?;
     owners::check(session, schema, &[leaving.spec()], "dropped")?;
     let referrers = referrers(session, schema, &leaving)?;

@@ -220,9 +220,18 @@ fn both_dialects_have_the_same_parts() {
         let parts = dialect.files().iter().map(|(name, _)| (*name).to_owned());
         // Only PostgreSQL makes functions anew that an upgrade changes, and then gives back who may use them.
         // And there one statement cannot both wait for others and see what they have written: SQL Server's holds the place itself.
-        // Only there are processes woken. Only its driver is slow with times. Only its indexes have names that something else in the schema may have.
+        // Only there is Citus. Only there are processes woken. Only its driver is slow with times. Only its indexes have names that something else in the schema may have.
         let alone = |name: &str| {
-            let calls = ["call/hold_setting.sql", "call/columns_of.sql", "call/sleep.sql", "call/times_as_text.sql"];
+            let calls = [
+                "ask/citus.sql",
+                "call/citus.sql",
+                "call/is_sharded.sql",
+                "call/alone.sql",
+                "call/hold_setting.sql",
+                "call/columns_of.sql",
+                "call/sleep.sql",
+                "call/times_as_text.sql",
+            ];
             ["schema/upgrade_after.sql", "queue/indexes.sql"].contains(&name) || calls.contains(&name)
         };
         let of_sql_server = |name: &str| ASKED_OF_SQL_SERVER.iter().any(|asked| name.ends_with(asked));
@@ -256,7 +265,7 @@ fn every_file_is_used_and_filled_in() {
         let calls = rendered.files.iter().filter_map(|(file, _)| file.strip_prefix("call_"));
         let calls: BTreeSet<_> = calls.map(|call| call.split('_').take_while(is_lower).collect::<Vec<_>>()).collect();
         // The others are of no queue.
-        let of_sessions = ["call/session.sql", "call/columns_of.sql", "call/times_as_text.sql"];
+        let of_sessions = ["call/alone.sql", "call/session.sql", "call/columns_of.sql", "call/times_as_text.sql"];
         let files = dialect.files().iter().filter(|(name, _)| name.starts_with("call/") && !of_sessions.contains(name));
         assert_eq!(calls.len(), files.count());
     }

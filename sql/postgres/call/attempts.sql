@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("attempts_" ~ queue) }}(?::text, ?::integer)
+SELECT r.* FROM {{ object("attempts_" ~ queue) }}(?::text, ?::integer) AS r

@@ -1,1 +1,1 @@
-SELECT n.* FROM {{ object("next_" ~ queue ~ "_apart_trx") }}(?::text, ?::integer, ?::integer{{ ", (? || 'Z')::timestamptz" if run_time }}{{ ", types_ => ?::json" if asks_types }}{{ ", steps_ => ?::json" if asks_steps }}{{ ", claim_ => ?::bigint" if marks_claims }}) AS n
+SELECT r.* FROM {{ object("next_" ~ queue ~ "_apart_trx") }}(?::text, ?::integer, ?::integer{{ ", (? || 'Z')::timestamptz" if run_time }}{{ ", types_ => ?::json" if asks_types }}{{ ", steps_ => ?::json" if asks_steps }}{{ ", claim_ => ?::bigint" if marks_claims }}) AS r

@@ -1,1 +1,1 @@
-SELECT n.* FROM {{ object("claimed_" ~ queue) }}(?::text, ?::bigint) AS n
+SELECT r.* FROM {{ object("claimed_" ~ queue) }}(?::text, ?::bigint) AS r

@@ -1,6 +1,3 @@
 {#- The columns of a statement. With this condition it is planned, and not executed. -#}
-SELECT r.*
-FROM (
-{{ statement }}
-) AS r
-WHERE false
+{{ before or "SELECT " }}r.* FROM {{ from }}
+{{ joins }} false

@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("find_" ~ queue) }}(?::json, ?::text, ?::integer, ?::integer)
+SELECT r.* FROM {{ object("find_" ~ queue) }}(?::json, ?::text, ?::integer, ?::integer) AS r

@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("recover_" ~ queue ~ "_trx") }}(?::integer, recover_ => ?::integer)
+SELECT r.* FROM {{ object("recover_" ~ queue ~ "_trx") }}(?::integer, recover_ => ?::integer) AS r

@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("redrive_" ~ queue ~ "_set_trx") }}(?::uuid, ?::json)
+SELECT r.* FROM {{ object("redrive_" ~ queue ~ "_set_trx") }}(?::uuid, ?::json) AS r

@@ -1,1 +1,1 @@
-SELECT n.* FROM {{ object("taken_" ~ queue ~ "_trx") }}(?::text, ?::text) AS n
+SELECT r.* FROM {{ object("taken_" ~ queue ~ "_trx") }}(?::text, ?::text) AS r

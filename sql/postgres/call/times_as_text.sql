@@ -6,14 +6,12 @@ The statement is prepared once, and its function may get other columns meanwhile
 computed, but the server plans it anew then, and refuses the statement when there is another column, or when a time or a date
 has become something else, which its text would not tell. It is prepared anew then.
 -#}
-SELECT
+{{ before or "SELECT" }}
 {%- for column in columns %}
     {{ "NULL" if column.repeats else "r." ~ column.quoted ~ ("::text" if column.time or column.date else "") }}{{ "," if not loop.last }}
 {%- endfor %}
-FROM (
-{{ statement }}
-) AS r
-WHERE
+FROM {{ from }}
+{{ joins }} (
     TRUE
     OR EXISTS (SELECT 1 FROM (VALUES (r.*), ({% for column in columns %}r.{{ column.quoted }}{{ ", " if not loop.last }}{% endfor %})) AS v)
 {%- for column in columns if column.time %}
@@ -22,3 +20,4 @@ WHERE
 {%- for column in columns if column.date %}
     OR r.{{ column.quoted }} - date '2000-01-01' = 0
 {%- endfor %}
+)

@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("waits_" ~ queue) }}(?::text)
+SELECT r.* FROM {{ object("waits_" ~ queue) }}(?::text) AS r

@@ -136,6 +136,8 @@ CASE WHEN {{ object("queue_must") }}('{{ table | replace("'", "''") }}', {{ text
 {%- macro time(value) %}{% if own %}{{ value }}{% elif local_time %}({{ value }})::timestamptz{% else %}{{ object("queue_utc_fn") }}({{ value }})::timestamptz{% endif %}{% endmacro -%}
 {%- macro interval_ms(value) %}{{ value }} * interval '1 millisecond'{% endmacro -%}
 {%- macro ms(since, until) %}{{ object("queue_ms_fn") }}({{ since }}, {{ until }}){% endmacro -%}
+{#- Whether this install finds its schema sharded by Citus: part/citus.sql. -#}
+{%- macro is_sharded() %}current_setting('readpast.is_sharded', TRUE) = 'on'{% endmacro -%}
 {#- A time that comes from outside, for a column that decides when an item is due or was changed. -#}
 {%- macro finite(value) %}{{ object("queue_finite_fn") }}({{ value }}){% endmacro -%}
 {%- macro later(token) %}GREATEST(now_, NULLIF({{ token }}, 'infinity') + interval '1 microsecond'){% endmacro -%}

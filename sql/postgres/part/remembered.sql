@@ -6,5 +6,8 @@
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE
+            /* Citus sends a comparison with NULL to no node. */
+            p.operation_id = COALESCE(operation_, '00000000-0000-0000-0000-000000000000')
+            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )

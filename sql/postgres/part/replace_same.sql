@@ -37,7 +37,7 @@
         ORDER BY q.key_1, i.ordinal
     ),
     held AS MATERIALIZED (
-        SELECT s.*, v.*
+        SELECT s.*, v.*, {{ m.later("v.item_token") }} AS token
         FROM sought AS s
         CROSS JOIN LATERAL (
             SELECT q.scheduled_for AS item_due_at, q.updated_at AS item_token
@@ -49,7 +49,7 @@
     changed AS (
         UPDATE {{ table }} AS q
         SET
-            type = h.type, step = h.step, updated_at = {{ m.later("h.item_token") }},
+            type = h.type, step = h.step, updated_at = h.token,
             {% if dedup.later %}scheduled_for = GREATEST(h.item_due_at, h.due_at)
             {%- else %}scheduled_for = COALESCE(h.due_at, LEAST(h.item_due_at, now_)){% endif %}
 {%- for column in columns if column.quoted not in dedup.columns %},

@@ -17,6 +17,16 @@ $$;
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object(queue ~ "_is_type_fn") }}(timestamptz, text) FROM public;
 {% endfilter %}
+{% filter statement %}
+/* Citus calls it on the node of the subtype's table, where the item is, too. */
+DO $$
+BEGIN
+    IF {{ m.is_sharded() }} THEN
+        ALTER FUNCTION {{ object(queue ~ "_is_type_fn") }}(timestamptz, text) SET citus.allow_nested_distributed_execution = on;
+    END IF;
+END;
+$$;
+{% endfilter %}
 {%- endif %}
 {%- for subtype in subtypes %}
 {%- set name = queue ~ "_" ~ subtype.stem %}

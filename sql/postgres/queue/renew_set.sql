@@ -104,12 +104,12 @@ BEGIN
 
     /* Once they are locked, one time for all of them: what was claimed together runs out together. */
     every AS MATERIALIZED (
-        SELECT clock_timestamp() AS now, BOOL_AND(j.item_status IS NOT NULL) AS held
+        SELECT clock_timestamp(){{ " + " ~ m.interval_ms("lease_ms_") ~ " AS until" if lease_sliding else " AS now" }}, BOOL_AND(j.item_status IS NOT NULL) AS held
         FROM judged AS j
     )
 {%- endif %}
 {%- if lease_sliding %}
-{%- set until = ("now_" if beside else "e.now") ~ " + " ~ m.interval_ms("lease_ms_") %}
+{%- set until = "now_ + " ~ m.interval_ms("lease_ms_") if beside else "e.until" %}
 {%- if role.lease_until %},
 
     shown AS (

@@ -1,3 +1,4 @@
+{%- import "macro/item.sql" as m -%}
 {%- set add = ["add_" ~ queue ~ "_utx", "add_" ~ queue ~ "_trx", "add_" ~ queue ~ "_set_utx", "add_" ~ queue ~ "_set_trx"] -%}
 {%- set work = [
     "next_" ~ queue ~ "_utx", "next_" ~ queue ~ "_trx", "next_" ~ queue ~ "_set_trx", "next_" ~ queue ~ "_apart_trx",
@@ -85,3 +86,22 @@ VALUES
 ON CONFLICT DO NOTHING;
 {% endfilter %}
 {%- endif %}
+{% filter statement %}
+/* Citus plans many of their statements only with the values of the call. */
+DO $$
+DECLARE
+    function_ regprocedure;
+BEGIN
+    IF {{ m.is_sharded() }} THEN
+        FOR function_ IN
+            SELECT p.oid
+            FROM pg_catalog.pg_proc AS p
+            INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
+            WHERE n.nspname = {{ text(schema_name) }} AND 'plan_cache_mode=force_generic_plan' = ANY(p.proconfig)
+        LOOP
+            EXECUTE 'ALTER FUNCTION ' || function_ || ' SET plan_cache_mode = force_custom_plan';
+        END LOOP;
+    END IF;
+END;
+$$;
+{% endfilter %}

@@ -122,6 +122,9 @@ $$;
 CREATE SEQUENCE IF NOT EXISTS {{ object(queue ~ "_shard_turn") }} AS bigint MINVALUE 0 START WITH 0 CACHE 1;
 {% endfilter %}
 {%- endif %}
+{%- if own %}
+{% include "part/sequences.sql" %}
+{%- endif %}
 {% filter statement %}
 /* When the items of its dead workers were last looked for. */
 INSERT INTO {{ object("queue_recovery") }} (queue, recovered_at) VALUES ('{{ queue }}', '-infinity')

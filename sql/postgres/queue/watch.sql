@@ -96,75 +96,84 @@ AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
+    looked_ record;
+{%- if own %}
+    /* Citus sends its nodes only values of simple types. */
+    last_taken_ timestamptz;
+    oldest_present_ timestamptz;
+    before_ {{ object("queue_look") }}[];
+{%- endif %}
 BEGIN
     IF most_ IS NULL OR most_ NOT BETWEEN 1 AND 1000000 THEN
         RAISE EXCEPTION 'watch_{{ queue }}: most_ must be from 1 to 1000000' USING ERRCODE = 'RP021';
     END IF;
 {%- include "part/local_time.sql" %}
-    RETURN QUERY
-    WITH looked AS MATERIALIZED (
-        SELECT
+    SELECT
 {%- if shards %}
-            (
-                /* Each shard gives its part, so that the oldest of all is among them. */
-                SELECT ARRAY_AGG(h.look)
-                FROM {{ m.all_shards() }}
-                CROSS JOIN LATERAL ({{ seen(m.shard() ~ " = g.shard AND " ~ m.waiting(), claimed, most="most_ / " ~ shards ~ " + 1") }}
-                ) AS h
-            ) AS waiting,
-            /* One may have more than its part, whatever the others have. */
-            EXISTS (
-                SELECT 1
-                FROM {{ m.all_shards() }}
-                CROSS JOIN LATERAL (
-                    SELECT 1 FROM {{ table }} AS q WHERE {{ m.shard() }} = g.shard AND {{ m.waiting() }} LIMIT 1 OFFSET most_ / {{ shards }}
-                ) AS h
-            ) AS more,
+        (
+            /* Each shard gives its part, so that the oldest of all is among them. */
+            SELECT ARRAY_AGG(h.look)
+            FROM {{ m.all_shards() }}
+            CROSS JOIN LATERAL ({{ seen(m.shard() ~ " = g.shard AND " ~ m.waiting(), claimed, most="most_ / " ~ shards ~ " + 1") }}
+            ) AS h
+        ) AS waiting,
+        /* One may have more than its part, whatever the others have. */
+        EXISTS (
+            SELECT 1
+            FROM {{ m.all_shards() }}
+            CROSS JOIN LATERAL (
+                SELECT 1 FROM {{ table }} AS q WHERE {{ m.shard() }} = g.shard AND {{ m.waiting() }} LIMIT 1 OFFSET most_ / {{ shards }}
+            ) AS h
+        ) AS more,
 {%- elif beside %}
 {%- set parked = " UNION " ~ kept_keys("Error", "due_at") if parks_errors else "" %}
 {%- set left = " UNION " ~ keys(m.stands(errors), "") if shows_errors else "" %}
-            ARRAY({{ (both(keys(m.waiting(), claimed) ~ parked ~ left)) | indent(4) }}
-            ) AS waiting,
+        ARRAY({{ (both(keys(m.waiting(), claimed) ~ parked ~ left)) }}
+        ) AS waiting,
 {%- else %}
-            ARRAY({{ (seen(m.waiting(), claimed)) | indent(4) }}
-            ) AS waiting,
+        ARRAY({{ (seen(m.waiting(), claimed)) }}
+        ) AS waiting,
 {%- endif %}
 {%- if beside %}
 {%- set taken = " UNION " ~ keys(m.stands(processing), "") if shows_claims else "" %}
-            ARRAY({{ (both(kept_keys("Processing", "started_at") ~ taken)) | indent(4) }}
-            ) AS flying,
-            ARRAY({{ (both(keys(m.is_its(), newest))) | indent(4) }}
-            ) AS present
+        ARRAY({{ (both(kept_keys("Processing", "started_at") ~ taken)) }}
+        ) AS flying,
+        ARRAY({{ (both(keys(m.is_its(), newest))) }}
+        ) AS present
 {%- else %}
-            ARRAY({{ (seen(m.stands(processing), "ORDER BY q." ~ role.started)) | indent(4) }}
-            ) AS flying,
-            ARRAY({{ (seen(m.is_its(), newest)) | indent(4) }}
-            ) AS present
+        ARRAY({{ (seen(m.stands(processing), "ORDER BY q." ~ role.started)) }}
+        ) AS flying,
+        ARRAY({{ (seen(m.is_its(), newest)) }}
+        ) AS present
 {%- endif %}
 {%- if own %},
-            ARRAY({{ (seen("q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')", newest)) | indent(4) }}
-            ) AS stopped
+        ARRAY({{ (seen("q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')", newest)) }}
+        ) AS stopped
 {%- endif %}
 {%- if history %},
-            ARRAY({{ (seen("TRUE", newest, from=history)) | indent(4) }}
-            ) AS gone
+        ARRAY({{ (seen("TRUE", newest, from=history)) }}
+        ) AS gone
 {%- endif %}
-    )
-    SELECT w.*
-    FROM looked AS l
-    CROSS JOIN LATERAL {{ object("queue_watched") }}(
-        '{{ queue }}', most_, now_, l.waiting, l.flying, {{ "l.stopped" if own else "NULL" }}, l.present,
+    INTO looked_;
 {%- if own %}
-        /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
-        ARRAY({{ seen("q.enqueued_at <= COALESCE(
-                (SELECT MAX(f.enqueued_at) FROM UNNEST(l.flying) AS f), (SELECT MIN(w.enqueued_at) FROM UNNEST(l.waiting) AS w)
-            )
-            AND q.enqueued_at < (SELECT MIN(p.enqueued_at) FROM UNNEST(l.present) AS p)", newest) }}
-        ),
-{%- else %}
-        NULL,
+
+    /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
+    last_taken_ := COALESCE(
+        (SELECT MAX(f.enqueued_at) FROM UNNEST(looked_.flying) AS f), (SELECT MIN(w.enqueued_at) FROM UNNEST(looked_.waiting) AS w)
+    );
+    oldest_present_ := (SELECT MIN(p.enqueued_at) FROM UNNEST(looked_.present) AS p);
+    SELECT ARRAY({{ seen("q.enqueued_at <= last_taken_ AND q.enqueued_at < oldest_present_", newest) }}
+    )
+    INTO before_;
 {%- endif %}
-        {{ "l.gone" if history else "NULL" }}, {{ "l.more" if shards else "CARDINALITY(l.waiting) > most_" }},
+
+    /* A statement of its own, in which there is no table: Citus would have it called on the table's node. */
+    RETURN QUERY
+    SELECT w.*
+    FROM {{ object("queue_watched") }}(
+        '{{ queue }}', most_, now_, looked_.waiting, looked_.flying, {{ "looked_.stopped" if own else "NULL" }}, looked_.present,
+        {{ "before_" if own else "NULL" }}, {{ "looked_.gone" if history else "NULL" }},
+        {{ "looked_.more" if shards else "CARDINALITY(looked_.waiting) > most_" }},
         {% if own_types_only %}ARRAY(SELECT a.type FROM {{ object("queue_own_type_v") }} AS a WHERE a.queue = '{{ queue }}'){% else %}NULL{% endif %},
         {{ arrivals | bool | upper }}, {{ ends | bool | upper }}, {{ by_type | bool | upper }}
     ) AS w;

@@ -52,7 +52,7 @@ $$;
 {% filter statement %}
 /* Nobody goes on with an action on items that are gone, nor on those of a later queue of the name. */
 UPDATE {{ object("queue_action") }}
-SET state = 'Cancelled', ended_at = clock_timestamp(), lease_until = NULL, result = 'the queue was dropped'
+SET state = 'Cancelled', ended_at = transaction_timestamp(), lease_until = NULL, result = 'the queue was dropped'
 WHERE queue = {{ text(queue) }} AND ended_at IS NULL;
 {% endfilter %}
 {%- for rows in [

@@ -61,6 +61,8 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     counts_ CONSTANT integer := (state_ NOT IN ('23505', '23P01'))::integer;
+    /* Beforehand, since Citus computes nothing where a row meets another. */
+    until_ CONSTANT timestamptz[] := ARRAY(SELECT now_ + LEAST(60, 2 ^ g.times) * interval '1 second' FROM generate_series(1, 6) AS g (times));
     times_ integer;
 BEGIN
     DELETE FROM {{ object("queue_refused") }} AS x
@@ -85,7 +87,8 @@ BEGIN
     SET
         doing = excluded.doing, reason = excluded.reason, constraint_name = excluded.constraint_name,
         times = x.times + 1, attempts = x.attempts + excluded.attempts,
-        until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
+        /* Bare, Citus would take it for the place to write to. */
+        until = COALESCE(until_[LEAST(x.times, 6)], now_)
     RETURNING x.times INTO times_;
     RETURN times_;
 END;
@@ -109,12 +112,9 @@ $$;
 {% filter made("FUNCTION", "queue_ms_fn") %}
 /* The milliseconds from a time until another, NULL where one of them is infinite. */
 CREATE OR REPLACE FUNCTION {{ object("queue_ms_fn") }}(since timestamptz, until timestamptz) RETURNS bigint
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT CASE
-        WHEN isfinite(since) AND isfinite(until)
-            THEN ((date_part('epoch', until) - date_part('epoch', since)) * 1000)::bigint
-    END;
+    SELECT CASE WHEN isfinite(since) AND isfinite(until) THEN (date_part('epoch', until - since) * 1000)::bigint END;
 $$;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_terms") %}
@@ -1251,8 +1251,10 @@ BEGIN
         ) AS p
         WHERE p.error IS NOT NULL AND (seen_ IS NULL OR p.type = ANY(seen_) OR '*' = ANY(seen_))
     ),
-    figure (name, value, capped, ms, detail, key) AS (
-        SELECT 'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
+    figure AS (
+        SELECT
+            'count.' || s.status AS name, COALESCE(c.items, 0) AS value, COALESCE(c.capped, FALSE) AS capped, NULL::bigint AS ms,
+            NULL::text AS detail, NULL::text AS key
         FROM {{ object("queue_status") }} AS s
         LEFT JOIN (
             SELECT w.status, COUNT(*) AS items, more_ AS capped

@@ -83,6 +83,9 @@ WHERE NOT {% include "part/is_there.sql" %};
 SET LOCAL search_path = pg_catalog, pg_temp;
 {% endfilter %}
 {% filter statement %}
+{% include "part/citus.sql" %};
+{% endfilter %}
+{% filter statement %}
 DO $$
 DECLARE
     other_ record;

@@ -36,6 +36,6 @@ fn calls_of_them_are_written_out() {
     scratch.run(CALLED);
     assert_eq!(scratch.look("SELECT public.called()"), "");
     // A promise that its parts do not keep: seen by the same look.
-    scratch.run("ALTER FUNCTION readpast.queue_ms_fn(timestamptz, timestamptz) IMMUTABLE");
-    assert_eq!(scratch.look("SELECT public.called()"), "queue_ms_fn");
+    scratch.run("ALTER FUNCTION readpast.queue_key_fn(timestamptz) IMMUTABLE");
+    assert_eq!(scratch.look("SELECT public.called()"), "queue_key_fn");
 }

@@ -68,6 +68,28 @@ WHERE NOT EXISTS (
 /* Nothing of anybody else's is run on the way. */
 SET LOCAL search_path = pg_catalog, pg_temp;
 
+/*
+In a database of Citus, whether the schema is sharded by it. What is made in another schema stays on this node; Citus would have it made on
+all nodes, and refuse to where this is not its coordinator.
+*/
+DO $$
+DECLARE
+    schema_ CONSTANT oid := (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast');
+    is_sharded_ boolean := FALSE;
+BEGIN
+    IF EXISTS (SELECT 1 FROM pg_catalog.pg_extension AS e WHERE e.extname = 'citus') THEN
+        IF schema_ IS NULL THEN
+            is_sharded_ := COALESCE(current_setting('citus.enable_schema_based_sharding', TRUE) = 'on', FALSE);
+        ELSIF TO_REGCLASS('pg_catalog.pg_dist_schema') IS NOT NULL THEN
+            EXECUTE 'SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_dist_schema AS s WHERE s.schemaid = $1)' INTO is_sharded_ USING schema_;
+        END IF;
+        IF NOT is_sharded_ THEN SET LOCAL citus.enable_ddl_propagation = off;
+        END IF;
+    END IF;
+    PERFORM set_config('readpast.is_sharded', CASE WHEN is_sharded_ THEN 'on' ELSE 'off' END, TRUE);
+END;
+$$;
+
 DO $$
 DECLARE
     other_ record;
@@ -438,6 +460,8 @@ AS $$
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     counts_ CONSTANT integer := (state_ NOT IN ('23505', '23P01'))::integer;
+    /* Beforehand, since Citus computes nothing where a row meets another. */
+    until_ CONSTANT timestamptz[] := ARRAY(SELECT now_ + LEAST(60, 2 ^ g.times) * interval '1 second' FROM generate_series(1, 6) AS g (times));
     times_ integer;
 BEGIN
     DELETE FROM "readpast"."queue_refused" AS x
@@ -458,7 +482,8 @@ BEGIN
     SET
         doing = excluded.doing, reason = excluded.reason, constraint_name = excluded.constraint_name,
         times = x.times + 1, attempts = x.attempts + excluded.attempts,
-        until = now_ + LEAST(60, POWER(2, LEAST(x.times, 6))) * interval '1 second'
+        /* Bare, Citus would take it for the place to write to. */
+        until = COALESCE(until_[LEAST(x.times, 6)], now_)
     RETURNING x.times INTO times_;
     RETURN times_;
 END;
@@ -479,12 +504,9 @@ $$;
 
 /* The milliseconds from a time until another, NULL where one of them is infinite. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_ms_fn"(since timestamptz, until timestamptz) RETURNS bigint
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
-    SELECT CASE
-        WHEN isfinite(since) AND isfinite(until)
-            THEN ((date_part('epoch', until) - date_part('epoch', since)) * 1000)::bigint
-    END;
+    SELECT CASE WHEN isfinite(since) AND isfinite(until) THEN (date_part('epoch', until - since) * 1000)::bigint END;
 $$;
 
 /*
@@ -1588,8 +1610,10 @@ BEGIN
         ) AS p
         WHERE p.error IS NOT NULL AND (seen_ IS NULL OR p.type = ANY(seen_) OR '*' = ANY(seen_))
     ),
-    figure (name, value, capped, ms, detail, key) AS (
-        SELECT 'count.' || s.status, COALESCE(c.items, 0), COALESCE(c.capped, FALSE), NULL::bigint, NULL::text, NULL::text
+    figure AS (
+        SELECT
+            'count.' || s.status AS name, COALESCE(c.items, 0) AS value, COALESCE(c.capped, FALSE) AS capped, NULL::bigint AS ms,
+            NULL::text AS detail, NULL::text AS key
         FROM "readpast"."queue_status" AS s
         LEFT JOIN (
             SELECT w.status, COUNT(*) AS items, more_ AS capped
@@ -2092,6 +2116,28 @@ WHERE status = 'Processing';
 /* Items that somebody may look for, or take up again: without it each look would read all that is completed. */
 CREATE INDEX IF NOT EXISTS job_ended ON "readpast"."job" (enqueued_at)
 WHERE status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted');
+
+/* Citus makes a sequence on its other nodes as the default of a column; it stays when the default goes. */
+DO $$
+DECLARE
+    sequence_ text;
+BEGIN
+    IF current_setting('readpast.is_sharded', TRUE) = 'on' THEN
+        FOREACH sequence_ IN ARRAY ARRAY['"readpast"."job_seq"']
+        LOOP
+            IF NOT EXISTS (
+                SELECT 1
+                FROM pg_catalog.pg_dist_object AS o
+                WHERE o.classid = 'pg_catalog.pg_class'::regclass AND o.objid = sequence_::regclass
+            )
+            THEN
+                EXECUTE 'ALTER TABLE "readpast"."job" ALTER COLUMN claim_num SET DEFAULT nextval(' || quote_literal(sequence_) || ')';
+                ALTER TABLE "readpast"."job" ALTER COLUMN claim_num DROP DEFAULT;
+            END IF;
+        END LOOP;
+    END IF;
+END;
+$$;
 
 /* When the items of its dead workers were last looked for. */
 INSERT INTO "readpast"."queue_recovery" (queue, recovered_at) VALUES ('job', '-infinity')
@@ -3418,7 +3464,10 @@ BEGIN
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE
+            /* Citus sends a comparison with NULL to no node. */
+            p.operation_id = COALESCE(operation_, '00000000-0000-0000-0000-000000000000')
+            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
     SELECT
@@ -3561,7 +3610,10 @@ BEGIN
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE
+            /* Citus sends a comparison with NULL to no node. */
+            p.operation_id = COALESCE(operation_, '00000000-0000-0000-0000-000000000000')
+            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
     SELECT
@@ -3751,13 +3803,13 @@ BEGIN
 
     /* Once they are locked, one time for all of them: what was claimed together runs out together. */
     every AS MATERIALIZED (
-        SELECT clock_timestamp() AS now, BOOL_AND(j.item_status IS NOT NULL) AS held
+        SELECT clock_timestamp() + lease_ms_ * interval '1 millisecond' AS until, BOOL_AND(j.item_status IS NOT NULL) AS held
         FROM judged AS j
     ),
 
     shown AS (
         UPDATE "readpast"."job" AS q
-        SET lease_until = e.now + lease_ms_ * interval '1 millisecond'
+        SET lease_until = e.until
         FROM judged AS j
         CROSS JOIN every AS e
         WHERE q.enqueued_at BETWEEN j.key_1 AND j.key_1 AND j.answer = 'OK'
@@ -3874,68 +3926,16 @@ AS $$
 #variable_conflict use_column
 DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
+    looked_ record;
+    /* Citus sends its nodes only values of simple types. */
+    last_taken_ timestamptz;
+    oldest_present_ timestamptz;
+    before_ "readpast"."queue_look"[];
 BEGIN
     IF most_ IS NULL OR most_ NOT BETWEEN 1 AND 1000000 THEN
         RAISE EXCEPTION 'watch_job: most_ must be from 1 to 1000000' USING ERRCODE = 'RP021';
     END IF;
-    RETURN QUERY
-    WITH looked AS MATERIALIZED (
-        SELECT
-            ARRAY(
-                SELECT
-                    ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
-                        CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
-                        q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
-                    )::"readpast"."queue_look" AS look
-                FROM "readpast"."job" AS q
-                WHERE q.status IN ('Pending', 'Error')
-                ORDER BY
-                q.scheduled_for, q.enqueued_at
-                LIMIT most_ + 1
-            ) AS waiting,
-            ARRAY(
-                SELECT
-                    ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
-                        CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
-                        q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
-                    )::"readpast"."queue_look" AS look
-                FROM "readpast"."job" AS q
-                WHERE q.status = 'Processing'
-                ORDER BY q.started_at
-                LIMIT most_ + 1
-            ) AS flying,
-            ARRAY(
-                SELECT
-                    ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
-                        CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
-                        q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
-                    )::"readpast"."queue_look" AS look
-                FROM "readpast"."job" AS q
-                WHERE TRUE
-                ORDER BY q.enqueued_at DESC
-                LIMIT most_ + 1
-            ) AS present,
-            ARRAY(
-                SELECT
-                    ROW(
-                        "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
-                        CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
-                        q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
-                    )::"readpast"."queue_look" AS look
-                FROM "readpast"."job" AS q
-                WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
-                ORDER BY q.enqueued_at DESC
-                LIMIT most_ + 1
-            ) AS stopped
-    )
-    SELECT w.*
-    FROM looked AS l
-    CROSS JOIN LATERAL "readpast"."queue_watched"(
-        'job', most_, now_, l.waiting, l.flying, l.stopped, l.present,
-        /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
+    SELECT
         ARRAY(
             SELECT
                 ROW(
@@ -3944,14 +3944,74 @@ BEGIN
                     q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
                 )::"readpast"."queue_look" AS look
             FROM "readpast"."job" AS q
-            WHERE q.enqueued_at <= COALESCE(
-                (SELECT MAX(f.enqueued_at) FROM UNNEST(l.flying) AS f), (SELECT MIN(w.enqueued_at) FROM UNNEST(l.waiting) AS w)
-            )
-            AND q.enqueued_at < (SELECT MIN(p.enqueued_at) FROM UNNEST(l.present) AS p)
+            WHERE q.status IN ('Pending', 'Error')
+            ORDER BY
+            q.scheduled_for, q.enqueued_at
+            LIMIT most_ + 1
+        ) AS waiting,
+        ARRAY(
+            SELECT
+                ROW(
+                    "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
+                    CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
+                    q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                )::"readpast"."queue_look" AS look
+            FROM "readpast"."job" AS q
+            WHERE q.status = 'Processing'
+            ORDER BY q.started_at
+            LIMIT most_ + 1
+        ) AS flying,
+        ARRAY(
+            SELECT
+                ROW(
+                    "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
+                    CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
+                    q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                )::"readpast"."queue_look" AS look
+            FROM "readpast"."job" AS q
+            WHERE TRUE
             ORDER BY q.enqueued_at DESC
             LIMIT most_ + 1
-        ),
-        NULL, CARDINALITY(l.waiting) > most_, NULL, TRUE, TRUE, TRUE
+        ) AS present,
+        ARRAY(
+            SELECT
+                ROW(
+                    "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
+                    CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
+                    q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+                )::"readpast"."queue_look" AS look
+            FROM "readpast"."job" AS q
+            WHERE q.status IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
+            ORDER BY q.enqueued_at DESC
+            LIMIT most_ + 1
+        ) AS stopped
+    INTO looked_;
+
+    /* With a long backlog the newest are all pending: what was taken last, or is next, has what has just ended before it. */
+    last_taken_ := COALESCE(
+        (SELECT MAX(f.enqueued_at) FROM UNNEST(looked_.flying) AS f), (SELECT MIN(w.enqueued_at) FROM UNNEST(looked_.waiting) AS w)
+    );
+    oldest_present_ := (SELECT MIN(p.enqueued_at) FROM UNNEST(looked_.present) AS p);
+    SELECT ARRAY(
+        SELECT
+            ROW(
+                "readpast"."queue_key_fn"(q.enqueued_at) || '0', q.type::text, q.status::text,
+                CASE WHEN q.status::text IN ('Error', 'Failed') AND q.error <> '' THEN SPLIT_PART(LEFT(q.error, 200), E'\n', 1) END,
+                q.enqueued_at, q.started_at, q.duration, q.scheduled_for, q.lease_owner, q.lease_until
+            )::"readpast"."queue_look" AS look
+        FROM "readpast"."job" AS q
+        WHERE q.enqueued_at <= last_taken_ AND q.enqueued_at < oldest_present_
+        ORDER BY q.enqueued_at DESC
+        LIMIT most_ + 1
+    )
+    INTO before_;
+
+    /* A statement of its own, in which there is no table: Citus would have it called on the table's node. */
+    RETURN QUERY
+    SELECT w.*
+    FROM "readpast"."queue_watched"(
+        'job', most_, now_, looked_.waiting, looked_.flying, looked_.stopped, looked_.present, before_, NULL,
+        CARDINALITY(looked_.waiting) > most_, NULL, TRUE, TRUE, TRUE
     ) AS w;
 END;
 $$;
@@ -4255,7 +4315,10 @@ BEGIN
             FROM decided AS d
             WHERE d.answer <> 'OK'
         )
-        WHERE p.operation_id = operation_ AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
+        WHERE
+            /* Citus sends a comparison with NULL to no node. */
+            p.operation_id = COALESCE(operation_, '00000000-0000-0000-0000-000000000000')
+            AND EXISTS (SELECT 1 FROM decided AS d WHERE d.answer <> 'OK')
     )
 
     SELECT d.answer, d.ordinal, NULL::bigint, d.key_1, d.token, d.attempt_num, d.status
@@ -4381,6 +4444,24 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."purge_job_trx"(json, integer) FROM public;
+
+/* Citus plans many of their statements only with the values of the call. */
+DO $$
+DECLARE
+    function_ regprocedure;
+BEGIN
+    IF current_setting('readpast.is_sharded', TRUE) = 'on' THEN
+        FOR function_ IN
+            SELECT p.oid
+            FROM pg_catalog.pg_proc AS p
+            INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
+            WHERE n.nspname = 'readpast' AND 'plan_cache_mode=force_generic_plan' = ANY(p.proconfig)
+        LOOP
+            EXECUTE 'ALTER FUNCTION ' || function_ || ' SET plan_cache_mode = force_custom_plan';
+        END LOOP;
+    END IF;
+END;
+$$;
 
 /* An index IF NOT EXISTS is not made where anything else in the schema has its name. */
 DO $$

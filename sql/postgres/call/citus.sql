@@ -1,0 +1,1 @@
+{% include "part/citus.sql" %}

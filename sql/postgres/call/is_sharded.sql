@@ -1,0 +1,1 @@
+SELECT (current_setting('readpast.is_sharded', TRUE) = 'on')::integer AS is_sharded

@@ -1,0 +1,55 @@
+//! Checks the set-up in a database of Citus: whether it shards the schema, and whether the objects were made for that.
+
+use super::{Examined, Finding};
+use crate::catalog::{flag, number, server_facts};
+use crate::description::QueueSpec;
+use crate::dialect::Dialect;
+use crate::error::Result;
+use crate::install;
+use crate::session::Param;
+
+pub(super) fn check(examined: &mut Examined, specs: &[QueueSpec]) -> Result<()> {
+    let dialect = examined.session.dialect();
+    if dialect != Dialect::Postgres {
+        return Ok(());
+    }
+    let version = server_facts(&mut examined.session)?.get("citus").to_owned();
+    if version.is_empty() {
+        return Ok(());
+    }
+    let schema = examined.schema.clone();
+    let rows = examined.session.execute(&dialect.query("ask/citus")?, &[Param::Text(schema.as_str())])?;
+    let name = schema.as_str();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    if !flag(&rows, 0, 0) {
+        let what = format!(
+            "Citus {version} leaves the schema to this node: the queue is used through this node, and by no other"
+        );
+        examined.findings.push(Finding::ok("citus", name, what));
+        return Ok(());
+    }
+    let what = format!(
+        "Citus {version} shards the schema: any node takes calls, and each costs more. Workers look, and no doorbell wakes them"
+    );
+    examined.findings.push(Finding::ok("citus", name, what));
+    if let Some(old @ 1..) = number(&rows, 0, 1) {
+        let what = format!(
+            "{old} functions and sequences were made before Citus sharded the schema: calls fail, on other nodes all of them"
+        );
+        examined.findings.push(Finding::error(
+            "citus",
+            name,
+            what,
+            "install the queues again, through the coordinator",
+        ));
+    }
+    for spec in specs {
+        let unfit = install::unfit(dialect, &schema, spec);
+        examined
+            .findings
+            .extend(unfit.map(|what| Finding::error("citus", spec.queue.as_str(), what, install::ELSEWHERE)));
+    }
+    Ok(())
+}
