@@ -162,7 +162,7 @@ fn figures_know_what_left(given: &Given) {
 fn somebody_elses_items_move_as_they_are(given: &Given) {
     let table = format!("{}_theirs", given.queue).to_ascii_lowercase();
     // With its schema, since one of the login's own name would come before it.
-    let schema = if given.server.is_sql_server() { "dbo" } else { "public" };
+    let schema = given.theirs();
     let theirs = format!("{schema}.{table}");
     let mut session = given.session();
     let columns = if given.server.is_sql_server() {

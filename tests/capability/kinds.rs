@@ -284,7 +284,7 @@ fn items_that_others_hold_are_made_up_for(given: &Given) {
         put(&*all, &["A1", "B1", "A2", "C1"]);
         let both = of(given, &["A", "B"], None);
         let is_own = given.session().execute(&format!("SELECT 1 FROM {} LIMIT 0", given.table()), &[]).is_ok();
-        let theirs = format!("public.t_{}", given.queue.to_ascii_lowercase());
+        let theirs = format!("{}.t_{}", given.theirs(), given.queue.to_ascii_lowercase());
         let (table, payload) = if is_own { (given.table(), "\"Payload\"") } else { (theirs, "payload") };
         let mut other = given.session();
         other

@@ -1,8 +1,8 @@
 //! Tests of all that a queue can do, each written once and run for every server at hand and for both layers: the Rust API and the
 //! C functions.
 //!
-//! `READPAST_TEST_POSTGRES` and `READPAST_TEST_SQLSERVER` hold the connection strings of the servers. Each gets a scratch
-//! database, which is dropped at the end.
+//! `READPAST_TEST_POSTGRES`, `READPAST_TEST_SQLSERVER` and `READPAST_TEST_CITUS` (a coordinator) hold the connection strings of the servers.
+//! Each gets a scratch database, on Citus a sharded schema `readpast` in the one named, which is dropped at the end.
 
 mod by_hand;
 
@@ -39,6 +39,19 @@ mod steps;
 mod subtypes;
 mod text;
 mod wait;
+
+/// Bodies that Citus cannot pass, each with the reason.
+const NOT_ON_CITUS: [(&str, &str); 9] = [
+    ("alone::alone_holds_between_types_too", "no own_types_only"),
+    ("ask::answers_have_the_members_of_the_page", "no triggers, by which items wait for others"),
+    ("lease::only_claims_and_renewals_are_lazy", "no triggers"),
+    ("refused::a_trigger_stops_only_its_row", "no triggers"),
+    ("columns::subtypes_have_constraints", "a node's error loses its class in a statement that adds to two tables"),
+    ("subtypes::exclusive_ones_are_checked_by_the_table", "the same"),
+    ("stats::how_many_workers_are_needed", "the test itself changes a row by a sum that is STABLE"),
+    ("claim::a_claim_is_found_by_its_number", "a time without a zone is not written"),
+    ("roles::", "views are for the owner only"),
+];
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::{panic::AssertUnwindSafe, sync::Arc};
@@ -86,6 +99,9 @@ fn main() {
     for server in &servers {
         for layer in support::api::LAYERS {
             for (name, body) in capabilities.iter().copied().flatten() {
+                if server.is_citus() && NOT_ON_CITUS.iter().any(|(body, _)| name.starts_with(body)) {
+                    continue;
+                }
                 let server = Arc::clone(server);
                 trials.push(Trial::test(format!("{}/{layer}/{name}", server.label()), move || {
                     run(|| body(&support::fixture::Given::new(server, layer, name)))
@@ -94,6 +110,9 @@ fn main() {
         }
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
+    if !arguments.list && servers.iter().all(|server| !server.is_citus()) {
+        println!("left out: Citus, since READPAST_TEST_CITUS is not set");
+    }
     for server in &servers {
         println!("ran on {}", server.describe());
         server.drop_scratch();

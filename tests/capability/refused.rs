@@ -50,7 +50,8 @@ fn aside_until(given: &Given, minutes: i32) {
     let statement = if given.server.is_sql_server() {
         format!("UPDATE [readpast].QueueRefused SET Until = DATEADD(MINUTE, {minutes}, SYSUTCDATETIME())")
     } else {
-        format!("UPDATE readpast.queue_refused SET until = clock_timestamp() + {minutes} * interval '1 minute'")
+        let until = given.spell(&format!("SYSUTCDATETIME() + {minutes} * interval '1 minute'"));
+        format!("UPDATE readpast.queue_refused SET until = {until}")
     };
     let condition =
         format!(" WHERE {} = '{}'", if given.server.is_sql_server() { "Queue" } else { "queue" }, given.stem());

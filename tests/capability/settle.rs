@@ -304,10 +304,11 @@ fn completing_clears_what_went_wrong_before(given: &Given) {
 /// At once, and by the server: no call is refused for it.
 fn an_error_is_cut_to_what_its_column_takes(given: &Given) {
     let table = format!("{}_errors", given.queue.to_ascii_lowercase());
-    let (schema, kinds) = if given.server.is_sql_server() {
-        ("dbo", ["nvarchar(60)", "varchar(60)", "nvarchar(max)"])
+    let schema = given.theirs();
+    let kinds = if given.server.is_sql_server() {
+        ["nvarchar(60)", "varchar(60)", "nvarchar(max)"]
     } else {
-        ("public", ["varchar(60)", "character varying(60)", "text"])
+        ["varchar(60)", "character varying(60)", "text"]
     };
     for (number, kind) in kinds.into_iter().enumerate() {
         let given = given.sibling(number);

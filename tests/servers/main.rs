@@ -11,6 +11,7 @@ mod bad_input;
 mod begun;
 mod beside;
 mod callers;
+mod citus;
 mod discover;
 mod doctor;
 mod doorbell;

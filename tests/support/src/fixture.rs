@@ -1,6 +1,7 @@
 //! The servers at hand, a scratch database on each, and what a test body is given.
 
 use crate::api::{Api, Layer};
+use crate::citus;
 use crate::database;
 use crate::limit::{PATIENT, patient};
 use readpast::{
@@ -27,7 +28,8 @@ pub struct Server {
     label: &'static str,
     connection: String,
     scratch: String,
-    database: String,
+    /// `None` on Citus, where nodes have no part of a new database: the one that is given has a sharded schema for the tests.
+    database: Option<String>,
     /// Installs take turns by themselves; here, so that a body's time-outs do not include another's install.
     installing: Mutex<()>,
 }
@@ -35,26 +37,30 @@ pub struct Server {
 impl Server {
     /// The servers that the environment names, each with a scratch database.
     pub fn at_hand() -> Vec<Arc<Self>> {
-        let named = [("postgres", "READPAST_TEST_POSTGRES"), ("sqlserver", "READPAST_TEST_SQLSERVER")];
+        let named = [
+            ("postgres", "READPAST_TEST_POSTGRES"),
+            ("citus", "READPAST_TEST_CITUS"),
+            ("sqlserver", "READPAST_TEST_SQLSERVER"),
+        ];
         let servers: Vec<_> =
             named.iter().filter_map(|(label, variable)| Some(Self::prepare(label, env::var(variable).ok()?))).collect();
         assert!(
             !servers.is_empty(),
-            "set READPAST_TEST_POSTGRES (.ci/with_cluster.sh does) or READPAST_TEST_SQLSERVER"
+            "set READPAST_TEST_POSTGRES (.ci/with_cluster.sh does), READPAST_TEST_SQLSERVER or READPAST_TEST_CITUS"
         );
         servers
     }
 
     fn prepare(label: &'static str, connection: String) -> Arc<Self> {
-        let database = format!("readpast_test_{}", process::id());
-        database::create(&connection, &database);
-        Arc::new(Self {
-            label,
-            scratch: with_database(&connection, &database),
-            connection,
-            database,
-            installing: Mutex::default(),
-        })
+        let (scratch, database) = if label == "citus" {
+            citus::shard(&connection, "readpast");
+            (connection.clone(), None)
+        } else {
+            let database = format!("readpast_test_{}", process::id());
+            database::create(&connection, &database);
+            (with_database(&connection, &database), Some(database))
+        };
+        Arc::new(Self { label, scratch, connection, database, installing: Mutex::default() })
     }
 
     /// Its name in the names of tests.
@@ -77,6 +83,11 @@ impl Server {
         self.label == "sqlserver"
     }
 
+    /// Whether Citus shards the schema of the queues.
+    pub fn is_citus(&self) -> bool {
+        self.label == "citus"
+    }
+
     /// While this is held nobody installs, nor changes the rights on what queues share.
     pub fn alone(&self) -> MutexGuard<'_, ()> {
         self.installing.lock().unwrap_or_else(PoisonError::into_inner)
@@ -84,7 +95,10 @@ impl Server {
 
     /// Drops the scratch database.
     pub fn drop_scratch(&self) {
-        database::drop(&self.connection, &self.database);
+        match &self.database {
+            Some(database) => database::drop(&self.connection, database),
+            None => citus::drop(&self.connection, "readpast"),
+        }
     }
 
     fn admin_session(&self) -> Session {
@@ -173,7 +187,11 @@ impl Given {
 
     /// Installs a queue. What fails is due again at once, unless the description has a word about it.
     pub fn install(&self, text: &str) {
-        let mut spec = QueueSpec::from_json(text).unwrap();
+        let mut spec: serde_json::Value = serde_json::from_str(text).unwrap();
+        if self.server.is_citus() && spec["table"].is_object() && spec["table"]["schema"].is_null() {
+            spec["table"]["schema"] = self.theirs().into();
+        }
+        let mut spec = QueueSpec::from_json(&spec.to_string()).unwrap();
         if !text.contains("backoff") {
             spec.backoff = None;
         }
@@ -231,6 +249,15 @@ impl Given {
         if self.server.is_sql_server() { self.queue.clone() } else { snake() }
     }
 
+    /// The schema of tables that were there before; Citus joins none of another schema.
+    pub fn theirs(&self) -> &'static str {
+        match self.server.label {
+            "sqlserver" => "dbo",
+            "citus" => "readpast",
+            _ => "public",
+        }
+    }
+
     /// The queue's table, qualified.
     pub fn table(&self) -> String {
         if self.server.is_sql_server() {
@@ -281,7 +308,8 @@ impl Given {
             ("ClaimNum", "claim_num"),
             ("RecoveredAt", "recovered_at"),
             ("Payload", "\"Payload\""),
-            ("SYSUTCDATETIME()", "clock_timestamp()"),
+            // Citus changes no row by a function that is volatile.
+            ("SYSUTCDATETIME()", if self.server.is_citus() { "now()" } else { "clock_timestamp()" }),
         ];
         names.iter().fold(statement.to_owned(), |text, (from, to)| text.replace(from, to))
     }

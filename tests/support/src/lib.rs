@@ -4,6 +4,7 @@
 
 pub mod api;
 pub mod both;
+pub mod citus;
 pub mod database;
 pub mod dice;
 pub mod fixture;
