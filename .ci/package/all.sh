@@ -4,7 +4,7 @@
 #
 #   all.sh             those for machines like this one, and Windows
 #   all.sh --release   besides, in place of the wheel for machines like this one, wheels that PyPI takes, for four kinds of Linux;
-#                      the package for Fedora and RHEL; the crates; each tried on bare machines. At its end it lists what is not made
+#                      the package for Fedora and RHEL; the crates; that of Conan, from its recipe; each tried on bare machines. At its end it lists what is not made
 # shellcheck source=.ci/package/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -38,6 +38,8 @@ if [ "${1:-}" = --release ]; then
     .ci/package/rpm.sh
     .ci/package/try_deb.sh
     .ci/package/crates.sh
+    .ci/package/try_conan.sh
+    "$root/.local/release/bin/hadolint" .ci/package/Dockerfile
 else
     bindings/python/package/wheel.sh "$clean/wheels" --profile dist
     cp "$clean"/wheels/*.whl "$into/"
@@ -52,7 +54,8 @@ Not made here:
   macOS                          its libraries come with Apple's SDK, which no registry has
   Windows on ARM                 Debian's MinGW links for x86_64 only
   aarch64: archive, .deb, .rpm   `make package` on such a machine makes the first two
-  container image                no registry of images can be reached
+  container image                no registry of images can be reached; its Dockerfile was linted
+  vcpkg's port                   its sources and tools are at GitHub only
   static libraries for Go        cgo finds the installed library by pkg-config; 30 MB a platform are no Go module
 Nothing was published: each registry wants its owner's key.
 REPORT
