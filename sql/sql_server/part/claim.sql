@@ -22,7 +22,7 @@
 {%- endif %}{% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches or sought else "d.[Seq]" %}
         SET @_Take = {{ "@_Room" if limits else "@Max" }};
 {%- if sought %}
-{% include "part/claim_limited.sql" %}
+{%- include "part/claim_limited.sql" %}
 {%- endif %}
 {%- for search in kind_searches %}
 {%- set guarded = not loop.last or searches_all %}

@@ -151,5 +151,4 @@ Due items of the kinds that are asked for, by the index of `search`.
 {%- endif %}
 {%- endfor %}
         END;
-
 {% include "part/placed.sql" %}

@@ -1,6 +1,6 @@
 {%- import "macro/limit.sql" as limit -%}
 {#- Takes due items of the keys that have room: each key gets its share, and then what is left of its room. -#}
-{%- import "macro/take_due.sql" as take -%}
+{%- import "macro/take_due.sql" as take %}
         SET @_Open = (SELECT COUNT(*) FROM @_Keys AS k WHERE k.[Nth] = {{ sought.nth }});
         SET @_Share = CASE WHEN @_Open = 0 THEN 0 ELSE (@_Room + @_Open - 1) / @_Open END;
         SET @_Turn = 1;

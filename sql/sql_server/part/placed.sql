@@ -1,4 +1,4 @@
-{#- Items that came kind by kind, or key by key, get their places in the order of all. -#}
+{#- Items that came kind by kind, or key by key, get their places in the order of all. #}
         IF @_Turn > 2
         BEGIN
             /* They came kind by kind; what follows goes by the order of all. */
