@@ -18,6 +18,8 @@ pub struct LimitSpec {
     pub at_once: Option<u32>,
     /// The same by the plan of the key, instead of one number for all keys.
     pub tiers: Option<TiersSpec>,
+    /// The column that says as how many an item counts, one of the queue's own; `None`: each as one.
+    pub weight: Option<Identifier>,
     /// How many items of a key start in a time.
     pub rate: Option<Rate>,
     /// How many of them may start together after a rest, 1 to 1,000,000; as many as the rate has when left out.

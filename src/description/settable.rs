@@ -112,7 +112,7 @@ fn why_fixed(spec: &QueueSpec, name: &Identifier) -> Option<&'static str> {
     if spec.trace.as_ref() == Some(name) {
         return Some("it says which trace the item was enqueued in (\"trace\"), for every attempt at it");
     }
-    if spec.limits.iter().any(|limit| limit.by.as_ref() == Some(name)) {
+    if spec.limits.iter().any(|limit| limit.by.as_ref() == Some(name) || limit.weight.as_ref() == Some(name)) {
         return Some("items are counted by it (\"limit\"); enqueue another item instead");
     }
     let table = spec.table()?;
@@ -224,8 +224,8 @@ mod tests {
     #[test]
     fn columns_of_limits_stay() {
         let spec = QueueSpec::from_json(
-            r#"{"queue": "Q", "columns": [{"name": "Customer", "type": "integer"}, {"name": "Note", "type": "text"}],
-                "limit": [{"by": "Customer", "at_once": 1}]}"#,
+            r#"{"queue": "Q", "columns": [{"name": "Customer", "type": "integer"}, {"name": "Note", "type": "text"},
+                {"name": "Size", "type": "integer"}], "limit": [{"by": "Customer", "at_once": 1, "weight": "Size"}]}"#,
         )
         .unwrap();
         assert_eq!(spec.settable().map(|column| column.name.as_str()).collect::<Vec<_>>(), ["Note"]);

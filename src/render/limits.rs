@@ -6,13 +6,16 @@ use crate::dialect::Dialect;
 use minijinja::{Value, context};
 
 /// All of them; the one by whose column claims seek, the first that has a column; and the others that have one, which they try on
-/// what they have found.
+/// what they have found, as they do those with weights.
 pub(super) fn context(dialect: Dialect, spec: &QueueSpec) -> Value {
     let limits: Vec<_> = spec.limits.iter().enumerate().map(|(at, one)| limit(dialect, spec, at + 1, one)).collect();
     let mut filters: Vec<_> =
         spec.limits.iter().zip(&limits).filter(|(limit, _)| limit.by.is_some()).map(|(_, made)| made.clone()).collect();
     let sought = (!filters.is_empty()).then(|| filters.remove(0));
-    context! { limits, sought, filters }
+    let is_weighted = |limit: &&Value| limit.get_attr("weight").is_ok_and(|weight| !weight.is_none());
+    let weighted = sought.iter().chain(&filters).filter(is_weighted).cloned().collect::<Vec<_>>();
+    let tried = sought.iter().filter(is_weighted).chain(&filters).cloned().collect::<Vec<_>>();
+    context! { limits, sought, filters, weighted, tried }
 }
 
 fn limit(dialect: Dialect, spec: &QueueSpec, nth: usize, limit: &LimitSpec) -> Value {
@@ -32,6 +35,7 @@ fn limit(dialect: Dialect, spec: &QueueSpec, nth: usize, limit: &LimitSpec) -> V
             numbers => tiers.numbers.iter().map(|(value, number)| context! { value, number }).collect::<Vec<_>>(),
             least => tiers.least(),
         }),
+        weight => limit.weight.as_ref().map(|weight| context! { quoted => names.quoted(weight), indexed => names.column(weight, false) }),
         rate => limit.rate.map(|rate| rate.starts),
         rate_ms => limit.rate.map(|rate| rate.ms),
         burst => limit.burst(),

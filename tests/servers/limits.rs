@@ -117,6 +117,44 @@ fn the_plan_of_a_key_gives_its_number() {
 }
 
 #[test]
+fn heavy_items_count_as_many() {
+    for (database, table) in everywhere() {
+        let limits = json!([{"by": "Customer", "at_once": 10, "weight": "at_once"}, {"by": "key", "at_once": 4, "weight": "at_once"}]);
+        let queue = open(&database, table, &limits);
+        let add = |customer: Option<i32>, key: Option<&str>, weights: &[Option<i32>]| {
+            let of = |weight: &Option<i32>| {
+                let columns = json!({"Customer": customer, "key": key, "at_once": weight}).to_string();
+                NewItem { columns: Columns::from_json(&columns).unwrap(), ..NewItem::default() }
+            };
+            queue.enqueue(&weights.iter().map(of).collect::<Vec<_>>(), None).unwrap()
+        };
+        // 4 and 4 fit; 3 does not, and what is behind it waits, too: within a key the order holds.
+        add(Some(1), None, &[Some(4), Some(4), Some(3), Some(1), None]);
+        // More than the limit counts as all of it; less than 1, and nothing, as one.
+        add(Some(2), None, &[Some(99), Some(1)]);
+        add(Some(3), None, &[Some(0), None, Some(-5), Some(7), Some(1)]);
+        assert_eq!(taken(&queue, 100), counts([("1 -", 2), ("2 -", 1), ("3 -", 4)]));
+        assert_eq!(taken(&queue, 100), counts([]));
+        let listed = |key: &str| {
+            let limits = queue.limits().unwrap();
+            let of = |limit: &&readpast::item::Limit| limit.key.as_deref() == Some(key);
+            limits.iter().find(of).map(|limit| (limit.in_work, limit.room()))
+        };
+        assert_eq!(
+            [listed("1"), listed("2"), listed("3")],
+            [Some((8, Some(2))), Some((10, Some(0))), Some((10, Some(0)))]
+        );
+        // The other limit, tried on what is found.
+        add(None, Some("x"), &[Some(3), Some(2), Some(1)]);
+        let first = queue.claim(100, Duration::ZERO).unwrap();
+        assert_eq!(first.len(), 1, "{table:?}");
+        assert_eq!(listed("x"), Some((3, Some(1))));
+        let done = [Settlement::new(&first.iter().next().unwrap(), Action::Complete)];
+        assert_eq!(queue.settle_and_claim(&done, None, 100).unwrap().1.len(), 2);
+    }
+}
+
+#[test]
 fn keys_take_turns() {
     for (database, table) in everywhere() {
         let queue = open(&database, table, &json!([{"by": "key", "at_once": 1000}]));

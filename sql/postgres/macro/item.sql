@@ -185,6 +185,8 @@ microseconds: so they are dealt out in turn.
 {%- macro in_work() %}{{ (object(queue ~ "_lease") if beside else table) ~ " AS q" }}{% endmacro -%}
 {%- macro is_in_work() %}{{ "q.status = 'Processing'" if beside else stands(processing) }}{% endmacro -%}
 {%- macro in_work_key(limit) %}{{ "q.limit_" ~ limit.nth if beside else limit_key(limit) }}{% endmacro -%}
+{#- As how many an item counts for a limit with weights, which is `most`. -#}
+{%- macro weighs(weight, most) %}LEAST(GREATEST(COALESCE({{ weight }}, 1), 1), {{ most }}){% endmacro -%}
 {#- All shards, a row each. -#}
 {%- macro all_shards() %}generate_series(0, {{ shards - 1 }}) AS g (shard){% endmacro -%}
 {#- The order of due items, as the indexes for kinds have it, of a row of the table or of what was read of it. -#}

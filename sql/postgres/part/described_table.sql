@@ -72,16 +72,21 @@ ALTER TABLE {{ object(queue ~ "_lease") }}
 {%- for l in limits if l.by %},
     /* Its {{ l.name }} when it was claimed, for the limit by that. */
     ADD COLUMN IF NOT EXISTS limit_{{ l.nth }} text COLLATE "C" NOT NULL DEFAULT ''
+{%- if l.weight %},
+    /* As how many it counts then. */
+    ADD COLUMN IF NOT EXISTS weight_{{ l.nth }} bigint NULL
+{%- endif %}
 {%- endfor %};
 {% endfilter %}
 {%- for l in limits if l.by %}
 {% filter statement %}
 /* Items in work already have it as well. */
 UPDATE {{ object(queue ~ "_lease") }} AS s
-SET limit_{{ l.nth }} = {{ m.limit_key(l) }}
+SET limit_{{ l.nth }} = {{ m.limit_key(l) }}{{ ", weight_" ~ l.nth ~ " = q." ~ l.weight.quoted if l.weight }}
 FROM {{ table }} AS q
 WHERE
-    s.status = 'Processing' AND {% for column in key %}s.key_{{ loop.index }} = q.{{ column.quoted }} AND {% endfor %}s.limit_{{ l.nth }} <> {{ m.limit_key(l) }};
+    s.status = 'Processing' AND {% for column in key %}s.key_{{ loop.index }} = q.{{ column.quoted }} AND {% endfor %}
+    {{ "(" if l.weight }}s.limit_{{ l.nth }} <> {{ m.limit_key(l) }}{{ " OR s.weight_" ~ l.nth ~ " IS DISTINCT FROM q." ~ l.weight.quoted ~ ")" if l.weight }};
 {% endfilter %}
 {%- endfor %}
 {% filter statement %}

@@ -8,7 +8,7 @@
 {% include "part/shards.sql" %}
    {%- elif sought %}
 {% include "part/limit_turns.sql" %}
-   {%- endif %} {{ "sought" if filters else "found" }} AS MATERIALIZED (
+   {%- endif %} {{ "sought" if tried else "found" }} AS MATERIALIZED (
 {%- if turns %}
         SELECT f.*
         FROM (
@@ -26,8 +26,8 @@
 {%- for column in seek %}
             q.{{ column.quoted }} AS item_seek_{{ loop.index }},
 {%- endfor %}
-{%- for l in filters %}
-            {{ m.limit_key(l) }} AS limit_key_{{ l.nth }},
+{%- for l in tried %}
+            {{ m.limit_key(l) }} AS limit_key_{{ l.nth }},{{ " q." ~ l.weight.quoted ~ " AS weight_" ~ l.nth ~ "," if l.weight }}
 {%- endfor %}
 {%- for column in due_columns if turns %}
             {% if column.quoted == role.due %}{{ m.due() }}{% else %}q.{{ column.quoted }}{% endif %} AS item_by_{{ loop.index }},
@@ -46,7 +46,7 @@
         ) AS f
         ORDER BY {{ "f.item_turn, " if shards }}{{ m.by_place("f.item_by_") }}
     )
-{%- if filters %},
+{%- if tried %},
     found AS MATERIALIZED (
 {%- include "part/limit_filtered.sql" %}
     )

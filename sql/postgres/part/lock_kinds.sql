@@ -6,7 +6,7 @@
 {%- else %}
 {% include "part/limit_turns.sql" %}
 {%- endif %}
-    {{ "sought" if filters else "due" }} AS MATERIALIZED (
+    {{ "sought" if tried else "due" }} AS MATERIALIZED (
         SELECT f.*
         FROM (
             SELECT f.*
@@ -16,8 +16,8 @@
 {%- for column in due_columns %}
                     {% if column.quoted == role.due %}{{ m.due() }}{% else %}q.{{ column.quoted }}{% endif %} AS item_by_{{ loop.index }},
 {%- endfor %}
-{%- for l in filters %}
-                    {{ m.limit_key(l) }} AS limit_key_{{ l.nth }},
+{%- for l in tried %}
+                    {{ m.limit_key(l) }} AS limit_key_{{ l.nth }},{{ " q." ~ l.weight.quoted ~ " AS weight_" ~ l.nth ~ "," if l.weight }}
 {%- endfor %}
                     {% for column in key %}q.{{ column.quoted }} AS key_{{ loop.index }}{{ ", " if not loop.last }}{% endfor %}
                 FROM {{ table }} AS q
@@ -30,7 +30,7 @@
         ) AS f
         ORDER BY {{ m.by_place("f.item_by_") }}
     )
-{%- if filters %},
+{%- if tried %},
     due AS MATERIALIZED (
 {%- include "part/limit_filtered.sql" %}
     )

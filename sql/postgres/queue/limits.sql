@@ -53,9 +53,9 @@ BEGIN
     IF most_ IS NOT NULL THEN
         /* No more are counted than it takes. */
         in_work := (
-            SELECT COUNT(*)
+            SELECT {{ "LEAST(COALESCE(SUM(w.weight), 0), 2147483647)::integer" if l.weight else "COUNT(*)" }}
             FROM (
-                SELECT 1
+                SELECT {{ m.weighs("q.weight_" ~ l.nth if beside else "q." ~ l.weight.quoted, "most_") ~ " AS weight" if l.weight else "1" }}
                 FROM {{ m.in_work() }}
                 WHERE
                     {{ m.is_in_work() }}
@@ -308,7 +308,7 @@ BEGIN
 {%- for l in limits %}
     RETURN QUERY
     SELECT
-        {{ text(l.name or "") }}, k.key, r.at_once, k.in_work, r.rate, r.rate_ms, r.burst, r.tokens, r.free_at, l.who, l.reason, l.set_at
+        {{ text(l.name or "") }}, k.key, r.at_once, {{ "CASE WHEN k.key = '' THEN k.in_work ELSE r.in_work END" if l.weight else "k.in_work" }}, r.rate, r.rate_ms, r.burst, r.tokens, r.free_at, l.who, l.reason, l.set_at
     FROM (
         SELECT k.key, SUM(k.in_work)::bigint AS in_work
         FROM (

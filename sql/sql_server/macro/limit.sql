@@ -13,6 +13,11 @@ index in which they are found, by the key of a limit if it has one.
 {%- macro in_work_index(l) %}INDEX ([IX_{{ queue }}_{{ "Lease_" if beside }}{{ "InWork" ~ l.nth if l.by else "InFlight" }}]){% endmacro -%}
 {%- macro in_work_key(l) %}{{ "q.[Limit" ~ l.nth ~ "]" if beside else "q." ~ l.quoted }}{% endmacro -%}
 {%- macro in_work_given(l) %}{{ in_work_key(l) ~ " IS NOT NULL" if beside else given(l, in_work_key(l)) }}{% endmacro -%}
+{#- As how many an item counts for a limit with weights, which is `most`. -#}
+{%- macro weighs(weight, most) -%}
+CAST(CASE WHEN {{ weight }} > {{ most }} THEN {{ most }} WHEN {{ weight }} > 1 THEN {{ weight }} ELSE 1 END AS bigint)
+{%- endmacro -%}
+{%- macro in_work_weight(l) %}{{ "q.[Weight" ~ l.nth ~ "]" if beside else "q." ~ l.weight.quoted }}{% endmacro -%}
 {#- A key from its text. -#}
 {%- macro read(l, key) %}{{ key if l.is_text else "TRY_CAST(" ~ key ~ " AS " ~ l.type ~ ")" }}{% endmacro -%}
 {%- macro rate(l) %}{{ object(queue ~ "_Rate" ~ l.nth ~ "_fn") }}{% endmacro -%}

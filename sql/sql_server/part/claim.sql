@@ -134,7 +134,7 @@
 
             /* The keys that they count for. */
             UPDATE s
-            SET{% for l in limits if l.by %} [Limit{{ l.nth }}] = NULLIF({{ limit.text(l, "q." ~ l.quoted) }}, N''){{ "," if not loop.last }}{% endfor %}
+            SET{% for l in limits if l.by %} [Limit{{ l.nth }}] = NULLIF({{ limit.text(l, "q." ~ l.quoted) }}, N''){{ ", [Weight" ~ l.nth ~ "] = q." ~ l.weight.quoted if l.weight }}{{ "," if not loop.last }}{% endfor %}
             FROM @_Due AS d
             INNER JOIN {{ table }} AS q WITH (ROWLOCK)
                 ON {{ item.found(t, "d") }}

@@ -122,9 +122,12 @@ BEGIN
                     {{- ", @Keys = @_KeysText OUTPUT" if sought }};
 {%- if sought %}
                 DELETE FROM @_Keys;
-                INSERT INTO @_Keys ([Nth], [Turn], [Key], [Room])
-                SELECT k.[Nth], k.[Turn], k.[Key], k.[Room]
-                FROM OPENJSON(@_KeysText) WITH ([Nth] int '$.Nth', [Turn] int '$.Turn', [Key] nvarchar(300) '$.Key', [Room] int '$.Room') AS k;
+                INSERT INTO @_Keys ([Nth], [Turn], [Key], [Room]{{ ", [AtOnce], [Left]" if weighted }})
+                SELECT k.[Nth], k.[Turn], k.[Key], k.[Room]{{ ", k.[AtOnce], k.[Left]" if weighted }}
+                FROM OPENJSON(@_KeysText) WITH (
+                    [Nth] int '$.Nth', [Turn] int '$.Turn', [Key] nvarchar(300) '$.Key', [Room] int '$.Room'
+                    {{- ", [AtOnce] int '$.AtOnce', [Left] int '$.Left'" if weighted }}
+                ) AS k;
 {%- endif %}
 {%- endif %}
 {% filter indent(8, true) %}{% include "part/claim.sql" %}{% endfilter %}

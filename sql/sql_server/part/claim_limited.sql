@@ -51,4 +51,32 @@
         WHERE n.[Nth] > COALESCE(h.[Room], r.[Room]);
         SET @_Locked = @_Locked - @@ROWCOUNT;
 {%- endfor %}
+{%- for l in weighted %}
+
+        /* And no more than their weights fit into. */
+        DELETE d
+        FROM @_Due AS d
+        INNER JOIN (
+            SELECT
+                {{ item.list(t, "n") }}, r.[Left],
+                SUM({{ limit.weighs("q." ~ l.weight.quoted, "r.[AtOnce]") }}) OVER (
+                    PARTITION BY q.{{ l.quoted }} ORDER BY {{ kind.ordered(due_columns) }} ROWS UNBOUNDED PRECEDING
+                ) AS [Sum]
+            FROM @_Due AS n
+            INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+                ON {{ item.found(t, "n") }}
+            LEFT JOIN @_Keys AS h ON h.[Nth] = {{ l.nth }} AND h.[Key] = {{ limit.text(l, "q." ~ l.quoted) }}
+            OUTER APPLY (
+                /* None of it is in work, so that no count waits here. */
+                SELECT r.[AtOnce], r.[AtOnce] - r.[InWork] AS [Left]
+                FROM {{ limit.function(l) }}(q.{{ l.quoted }}, @_Now) AS r
+                WHERE h.[Key] IS NULL
+            ) AS f
+            CROSS APPLY (SELECT COALESCE(h.[AtOnce], f.[AtOnce]) AS [AtOnce], COALESCE(h.[Left], f.[Left]) AS [Left]) AS r
+            WHERE {{ limit.given(l, "q." ~ l.quoted) }}
+        ) AS n
+            ON {{ item.same(t, "n", "d") }}
+        WHERE n.[Sum] > n.[Left];
+        SET @_Locked = @_Locked - @@ROWCOUNT;
+{%- endfor %}
 {% include "part/placed.sql" %}

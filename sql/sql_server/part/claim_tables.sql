@@ -19,7 +19,7 @@
 {%- if sought %}
     DECLARE @_AtKey {{ sought.type }}, @_Open int, @_Share int, @_KeysText nvarchar(max);
     /* The keys of limit Nth with their room; those with a turn are taken in it, NULL for items without a key, which are not limited. */
-    DECLARE @_Keys TABLE ([Nth] int NOT NULL, [Turn] int NULL, [Key] nvarchar(300) NULL, [Room] int NOT NULL);
+    DECLARE @_Keys TABLE ([Nth] int NOT NULL, [Turn] int NULL, [Key] nvarchar(300) NULL, [Room] int NOT NULL{{ ", [AtOnce] int NULL, [Left] int NULL" if weighted }});
 {%- endif %}
 {%- if kind_searches or sought %}
     DECLARE @_Turn int = 1;

@@ -31,17 +31,28 @@ IF COL_LENGTH({{ literal(queue ~ "_Lease") }}, N'ClaimNum') IS NULL
 IF COL_LENGTH({{ literal(queue ~ "_Lease") }}, N'Limit{{ l.nth }}') IS NULL
     ALTER TABLE {{ t.lease }} ADD [Limit{{ l.nth }}] nvarchar(300) NULL;
 {% endfilter %}
+{%- if l.weight %}
+{% filter statement %}
+/* As how many it counts then. */
+IF COL_LENGTH({{ literal(queue ~ "_Lease") }}, N'Weight{{ l.nth }}') IS NULL
+    ALTER TABLE {{ t.lease }} ADD [Weight{{ l.nth }}] bigint NULL;
+{% endfilter %}
+{%- endif %}
 {% filter statement %}
 /* Items in work already have it as well. */
 UPDATE s
-SET [Limit{{ l.nth }}] = NULLIF({{ limit.text(l, "q." ~ l.quoted) }}, N'')
+SET [Limit{{ l.nth }}] = NULLIF({{ limit.text(l, "q." ~ l.quoted) }}, N''){{ ", [Weight" ~ l.nth ~ "] = q." ~ l.weight.quoted if l.weight }}
 FROM {{ t.lease }} AS s
 INNER JOIN {{ table }} AS q
     ON {{ item.kept_of(t) }}
-WHERE s.[Status] = 'Processing' AND COALESCE(s.[Limit{{ l.nth }}], N'') <> COALESCE({{ limit.text(l, "q." ~ l.quoted) }}, N'');
+WHERE
+    s.[Status] = 'Processing'
+    AND {{ "(" if l.weight }}COALESCE(s.[Limit{{ l.nth }}], N'') <> COALESCE({{ limit.text(l, "q." ~ l.quoted) }}, N'')
+    {{- " OR COALESCE(s.[Weight" ~ l.nth ~ "], 1) <> COALESCE(q." ~ l.weight.quoted ~ ", 1))" if l.weight }};
 {% endfilter %}
 {% call index_of.create(
-    "IX_" ~ queue ~ "_Lease_InWork" ~ l.nth, queue ~ "_Lease", [column("Limit" ~ l.nth)], include=[column("Status")], where="[Status] = 'Processing'"
+    "IX_" ~ queue ~ "_Lease_InWork" ~ l.nth, queue ~ "_Lease", [column("Limit" ~ l.nth)],
+    include=[column("Status")] + ([column("Weight" ~ l.nth)] if l.weight else []), where="[Status] = 'Processing'"
 ) %}
 /* The claim counts here what is in work for a key. */
 {%- endcall %}

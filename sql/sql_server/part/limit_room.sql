@@ -14,6 +14,11 @@
         )
 {%- endfor %}
 {%- endmacro -%}
+{%- set left_declared = ", [AtOnce] int NULL, [Left] int NULL" -%}
+{%- macro left_of(l, of) %}
+{%- if l.weight %}, {{ of }}.[AtOnce], {{ of }}.[Left]
+{%- elif weighted %}, NULL{{ " AS [AtOnce]" if of == "k" }}, NULL{{ " AS [Left]" if of == "k" }}{% endif %}
+{%- endmacro -%}
 {% filter made("PROCEDURE", queue ~ "_Room") %}
 /*
 How much a claim of @Max items at @_Now{{ " (@_At on the table's clock)" if local_time }} may begin: @Room of all, until @FreeAt by a rate.
@@ -37,10 +42,13 @@ BEGIN
 {%- if sought %}
     DECLARE @_From {{ sought.type }}, @_AtKey {{ sought.type }}, @_Next {{ sought.type }};
     DECLARE @_Last nvarchar(300), @_Round int, @_Looks int = 0, @_Open int = 0, @_KeyRoom int, @_KeyFreeAt datetime2(7);
-    DECLARE @_Keys TABLE ([Turn] int NOT NULL PRIMARY KEY, [Key] nvarchar(300) NULL, [Room] int NOT NULL);
+{%- if sought.weight %}
+    DECLARE @_AtOnce int, @_Left int;
+{%- endif %}
+    DECLARE @_Keys TABLE ([Turn] int NOT NULL PRIMARY KEY, [Key] nvarchar(300) NULL, [Room] int NOT NULL{{ left_declared if sought.weight }});
 {%- endif %}
 {%- for l in filters %}
-    DECLARE @_Held{{ l.nth }} TABLE ([Key] {{ l.type }} NOT NULL PRIMARY KEY, [Room] int NOT NULL, [FreeAt] datetime2(7) NULL);
+    DECLARE @_Held{{ l.nth }} TABLE ([Key] {{ l.type }} NOT NULL PRIMARY KEY, [Room] int NOT NULL, [FreeAt] datetime2(7) NULL{{ left_declared if l.weight }});
 {%- endfor %}
     SET @Room = @Max;
     SET @FreeAt = NULL;
@@ -51,8 +59,8 @@ BEGIN
     FROM {{ limit.function(l) }}(@_Now) AS l;
 {%- endfor %}
 {%- for l in filters %}
-    INSERT INTO @_Held{{ l.nth }} ([Key], [Room], [FreeAt])
-    SELECT k.[Key], r.[Room], r.[FreeAt]
+    INSERT INTO @_Held{{ l.nth }} ([Key], [Room], [FreeAt]{{ ", [AtOnce], [Left]" if l.weight }})
+    SELECT k.[Key], r.[Room], r.[FreeAt]{{ ", r.[AtOnce], r.[AtOnce] - r.[InWork]" if l.weight }}
     FROM (
         SELECT {{ limit.read(l, limit.in_work_key(l)) if beside else limit.in_work_key(l) }} AS [Key]
         FROM {{ limit.in_work() }} AS q WITH (ROWLOCK, {{ limit.in_work_index(l) }})
@@ -109,13 +117,13 @@ BEGIN
         BEGIN
             SET @_Looks = @_Looks + 1;
             SET @_Last = {{ limit.text(sought, "@_AtKey") }};
-            SELECT @_KeyRoom = l.[Room], @_KeyFreeAt = l.[FreeAt]
+            SELECT @_KeyRoom = l.[Room], @_KeyFreeAt = l.[FreeAt]{{ ", @_AtOnce = l.[AtOnce], @_Left = l.[AtOnce] - l.[InWork]" if sought.weight }}
             FROM {{ limit.function(sought) }}(@_AtKey, @_Now) AS l;
             IF @_KeyRoom > 0
             BEGIN
                 SET @_Open = @_Open + 1;
-                INSERT INTO @_Keys ([Turn], [Key], [Room])
-                VALUES (@_Open, @_Last, CASE WHEN @_KeyRoom < @Room THEN @_KeyRoom ELSE @Room END);
+                INSERT INTO @_Keys ([Turn], [Key], [Room]{{ ", [AtOnce], [Left]" if sought.weight }})
+                VALUES (@_Open, @_Last, CASE WHEN @_KeyRoom < @Room THEN @_KeyRoom ELSE @Room END{{ ", @_AtOnce, @_Left" if sought.weight }});
             END;
             IF @FreeAt IS NULL OR @_KeyFreeAt < @FreeAt
                 SET @FreeAt = @_KeyFreeAt;
@@ -134,13 +142,13 @@ BEGIN
     WHERE t.[Queue] = '{{ queue }}' AND @_Last <> COALESCE(t.[Position], N'-');
 
     SET @Keys = (
-        SELECT k.[Nth], k.[Turn], k.[Key], k.[Room]
+        SELECT k.[Nth], k.[Turn], k.[Key], k.[Room]{{ ", k.[AtOnce], k.[Left]" if weighted }}
         FROM (
-            SELECT {{ sought.nth }} AS [Nth], k.[Turn], k.[Key], k.[Room]
+            SELECT {{ sought.nth }} AS [Nth], k.[Turn], k.[Key], k.[Room]{{ left_of(sought, "k") }}
             FROM @_Keys AS k
 {%- for l in filters %}
             UNION ALL
-            SELECT {{ l.nth }}, NULL, {{ limit.text(l, "h.[Key]") }}, h.[Room]
+            SELECT {{ l.nth }}, NULL, {{ limit.text(l, "h.[Key]") }}, h.[Room]{{ left_of(l, "h") }}
             FROM @_Held{{ l.nth }} AS h
 {%- endfor %}
         ) AS k

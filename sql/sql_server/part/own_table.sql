@@ -102,7 +102,7 @@ It begins with the shard, so that what waits has {{ shards }} heads, each on pag
 /* The claim seeks here what waits for each key that has room. */
 {%- endcall %}
 {%- endif %}
-{% call index_of.create("IX_" ~ queue ~ "_InWork" ~ l.nth, place, [l.indexed], include=[column("Status")], where="[Status] = 'Processing'") %}
+{% call index_of.create("IX_" ~ queue ~ "_InWork" ~ l.nth, place, [l.indexed], include=[column("Status")] + ([l.weight.indexed] if l.weight else []), where="[Status] = 'Processing'") %}
 /* The claim counts here what is in work for a key. */
 {%- endcall %}
 {%- endfor %}

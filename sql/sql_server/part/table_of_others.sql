@@ -64,7 +64,7 @@ table may have settings that an index with a filter does not bear (error 1934).
 {%- endcall %}
 {%- endif %}
 {%- for l in limits if l.by and not beside %}
-{% call index_of.create("IX_" ~ queue ~ "_InWork" ~ l.nth, place, in_work_indexes[l.nth - 1], online=true) %}
+{% call index_of.create("IX_" ~ queue ~ "_InWork" ~ l.nth, place, in_work_indexes[l.nth - 1], include=[l.weight.indexed] if l.weight else [], online=true) %}
 /* The claim counts here what is in work for a key. */
 {%- endcall %}
 {%- endfor %}

@@ -103,9 +103,9 @@ FROM (
         ON k.[Queue] = '{{ queue }}' AND k.[By] = {{ text(l.name or "") }} AND k.[Key] = n.[Key]
 ) AS l
 CROSS APPLY (
-    SELECT COUNT(*) AS [InWork]
+    SELECT {{ "CAST(CASE WHEN SUM(w.[Weight]) > 2147483647 THEN 2147483647 ELSE COALESCE(SUM(w.[Weight]), 0) END AS int)" if l.weight else "COUNT(*)" }} AS [InWork]
     FROM (
-        SELECT TOP (COALESCE(l.[AtOnce], 0)) 1 AS [One]
+        SELECT TOP (COALESCE(l.[AtOnce], 0)) {{ limit.weighs(limit.in_work_weight(l), "l.[AtOnce]") ~ " AS [Weight]" if l.weight else "1 AS [One]" }}
         FROM {{ limit.in_work() }} AS q WITH (ROWLOCK, {{ "FORCESEEK, " if l.by }}{{ limit.in_work_index(l) }})
         WHERE
             {{ limit.is_in_work() }}
@@ -208,7 +208,7 @@ BEGIN
 {%- if l.by %}
 
     INSERT INTO @_Out ([By], [Key], [AtOnce], [InWork], [Rate], [RateMs], [Burst], [Tokens], [FreeAt])
-    SELECT {{ as }}, {{ limit.text(l, "k.[Key]") }}, r.[AtOnce], k.[InWork], r.[Rate], r.[RateMs], r.[Burst], r.[Tokens], r.[FreeAt]
+    SELECT {{ as }}, {{ limit.text(l, "k.[Key]") }}, r.[AtOnce], {{ "r" if l.weight else "k" }}.[InWork], r.[Rate], r.[RateMs], r.[Burst], r.[Tokens], r.[FreeAt]
     FROM (
         SELECT TOP (1000) u.[Key], SUM(u.[InWork]) AS [InWork]
         FROM (

@@ -18,6 +18,9 @@ pub(super) fn check(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
             let is_sought = limit.by.is_some() && spec.limits[..i].iter().all(|other| other.by.is_none());
             check_tiers(&place.nth(i).key("at_once"), spec, tiers, is_sought && limit.at_once.is_none())?;
         }
+        if let Some(weight) = &limit.weight {
+            check_weight(&place.nth(i).key("weight"), spec, limit, weight)?;
+        }
         let (place, before) = (place.nth(i), &spec.limits[..i]);
         match &limit.by {
             None => {
@@ -91,6 +94,17 @@ fn check_tiers(place: &DescriptionPath, spec: &QueueSpec, tiers: &TiersSpec, is_
     })?;
     place.need(!tiers.numbers.is_empty(), || "has no number: give one for each value, like pro = 10".to_owned())?;
     tiers.numbers.iter().try_for_each(|(value, number)| count(place, value, Some(*number)))
+}
+
+fn check_weight(place: &DescriptionPath, spec: &QueueSpec, limit: &LimitSpec, weight: &Identifier) -> Checked {
+    let counts = limit.by.is_some() && (limit.at_once.is_some() || limit.tiers.is_some());
+    place
+        .need(counts, || "says as how many an item counts for at_once of a key: give \"by\" and at_once".to_owned())?;
+    place.column(weight, &spec.columns.iter().map(|column| &column.name).collect::<Vec<_>>())?;
+    let Some(column) = spec.columns.iter().find(|column| column.name == *weight) else { return Ok(()) };
+    let is_number = matches!(column.kind, ColumnKind::Integer | ColumnKind::BigInteger);
+    place.need(is_number, || format!("has to be an integer or bigint, not {}", column.kind))?;
+    place.need(!column.secret, || format!("{:?} cannot be secret: answers about its limit add it up", weight.as_str()))
 }
 
 fn is_tier(kind: ColumnKind) -> bool {

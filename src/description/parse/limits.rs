@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::item::{LIMIT_COUNT, Rate};
 use serde_json::{Value, json};
 
-pub(super) static LIMIT: [Key<LimitSpec>; 4] = [
+pub(super) static LIMIT: [Key<LimitSpec>; 5] = [
     or(
         "the queue as a whole",
         key(
@@ -27,6 +27,15 @@ pub(super) static LIMIT: [Key<LimitSpec>; 4] = [
             }),
             "How many items of a key are in work at once; with `from`, by that column of the item of the key that is due first: \
              `{ from = \"Plan\", free = 1, pro = 10 }`. Any other value has the smallest number. Only of the first limit with `by`.",
+        ),
+    ),
+    or(
+        "each as one",
+        key(
+            "weight",
+            OptionalName(|limit| &mut limit.weight),
+            "An `integer` or `bigint` column, not secret, that says as how many an item counts for `at_once`: less than 1 and NULL as one, more \
+             than the limit as all of it. Only with `by`.",
         ),
     ),
     or(
@@ -57,7 +66,7 @@ pub(super) static LIMIT: [Key<LimitSpec>; 4] = [
 
 /// A limit of nothing, as reading begins.
 pub(super) fn start() -> LimitSpec {
-    LimitSpec { by: None, at_once: None, tiers: None, rate: None, burst: None }
+    LimitSpec { by: None, at_once: None, tiers: None, weight: None, rate: None, burst: None }
 }
 
 /// Reads `limit`.

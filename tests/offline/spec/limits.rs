@@ -71,6 +71,19 @@ fn limits_that_limit_nothing_or_the_same_again_are_refused() {
             r#"[{"by": "Rank", "at_once": 1}, {"by": "Customer", "at_once": {"from": "Rank", "free": 1}}]"#,
             "limit[1].at_once: goes by a column only in the first limit with",
         ),
+        (
+            r#"[{"at_once": 1, "weight": "Rank"}]"#,
+            "limit[0].weight: says as how many an item counts for at_once of a key",
+        ),
+        (
+            r#"[{"by": "Customer", "rate": "1/1s", "weight": "Rank"}]"#,
+            "limit[0].weight: says as how many an item counts",
+        ),
+        (
+            r#"[{"by": "Customer", "at_once": 1, "weight": "Host"}]"#,
+            "limit[0].weight: has to be an integer or bigint, not",
+        ),
+        (r#"[{"by": "Customer", "at_once": 1, "weight": "No"}]"#, "limit[0].weight: there is no column \"No\""),
         (r#"[{"by": "Secret", "at_once": 1}]"#, "limit[0].by: \"Secret\" cannot be secret: answers about its limit"),
     ] {
         let error = limited(&format!(r#""limit": {limit}"#)).expect_err(limit);
@@ -142,6 +155,7 @@ fn limits() -> impl Strategy<Value = Vec<LimitSpec>> {
             by: key.map(|key| name(KEYS[key].0)),
             at_once,
             tiers: None,
+            weight: key.and(at_once).filter(|most| most % 3 == 0).map(|_| name("Part")),
             rate: rate.map(|(rate, _)| rate),
             burst: rate.and_then(|(_, burst)| burst),
         });

@@ -152,8 +152,8 @@ fn options() -> Vec<(&'static str, Value)> {
         ),
         (
             "limit",
-            json!({"limit": [{"by": "Customer", "at_once": 10}, {"by": "Reference", "rate": "60/1m", "burst": 10},
-            {"at_once": 200}], "roles": {"worker": "w", "monitor": "m", "operator": "o"}}),
+            json!({"limit": [{"by": "Customer", "at_once": 10, "weight": "Rank"},
+            {"by": "Reference", "at_once": 5, "weight": "Rank", "rate": "60/1m", "burst": 10}, {"at_once": 200}], "roles": {"worker": "w", "monitor": "m", "operator": "o"}}),
         ),
         ("limit_queue", json!({"limit": [{"at_once": 5, "rate": "10/1s"}]})),
         (
