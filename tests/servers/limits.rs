@@ -116,6 +116,43 @@ fn the_plan_of_a_key_gives_its_number() {
     }
 }
 
+/// Somebody's own SQL, which asks for no room.
+fn begin_by_hand(database: &Database, table: Table, receipt: &readpast::item::Receipt) {
+    let (key, token) = (&receipt.key, &receipt.token);
+    let begin = match database.dialect {
+        Dialect::SqlServer => format!("EXECUTE [readpast].Modify_Job_trx '{key}', '{token}', 'Processing'"),
+        _ => format!("SELECT * FROM readpast.modify_job_trx('{key}', '{token}Z', 'Processing')"),
+    };
+    database.session().execute(&begin, &[]).unwrap_or_else(|error| panic!("{table:?}: {error}"));
+}
+
+#[test]
+fn an_item_that_begins_by_hand_counts() {
+    for (database, table) in everywhere() {
+        let queue = open(&database, table, &json!([{"by": "Customer", "at_once": 3, "weight": "at_once"}]));
+        let weighing = |customer: i32, weight: i32| {
+            let columns = json!({"Customer": customer, "at_once": weight}).to_string();
+            NewItem { columns: Columns::from_json(&columns).unwrap(), ..NewItem::default() }
+        };
+        let added = queue.enqueue(&[weighing(1, 2), weighing(1, 1), weighing(1, 1)], None).unwrap();
+        begin_by_hand(&database, table, &added[0]);
+        assert_eq!(taken(&queue, 100), counts([("1 -", 1)]), "{table:?}");
+        assert_eq!(taken(&queue, 100), counts([]), "{table:?}");
+    }
+}
+
+#[test]
+fn work_in_hand_counts_from_the_install_of_a_limit_on() {
+    for (database, table) in everywhere().filter(|(database, _)| database.heeds_lock_hints()) {
+        let queue = open(&database, table, &json!([{"by": "key", "at_once": 100}]));
+        put(&queue, Some(1), Some("a"), 4);
+        assert_eq!(taken(&queue, 2), counts([("1 a", 2)]));
+        // The first limit is another one now.
+        let queue = open(&database, table, &json!([{"by": "Customer", "at_once": 3}, {"by": "key", "at_once": 100}]));
+        assert_eq!(taken(&queue, 100), counts([("1 a", 1)]), "{table:?}");
+    }
+}
+
 #[test]
 fn heavy_items_count_as_many() {
     for (database, table) in everywhere() {

@@ -181,7 +181,7 @@ microseconds: so they are dealt out in turn.
 {%- macro shard(alias="q.") %}EXTRACT(MICROSECONDS FROM {{ alias }}{{ key[0].quoted }} AT TIME ZONE 'UTC')::integer % 10000 % {{ shards }}{% endmacro -%}
 {#- The key of a limit that an item counts for, as text: '' where it has none. -#}
 {%- macro limit_key(limit, alias="q.") %}(COALESCE({{ alias }}{{ limit.quoted }}::text, '') COLLATE "C"){% endmacro -%}
-{#- Items in work: rows of the table, or of the one beside it, which keeps the key that an item had when it was claimed. -#}
+{#- Items in work: rows of the table, or of the one beside it, which keeps the key with which an item began. -#}
 {%- macro in_work() %}{{ (object(queue ~ "_lease") if beside else table) ~ " AS q" }}{% endmacro -%}
 {%- macro is_in_work() %}{{ "q.status = 'Processing'" if beside else stands(processing) }}{% endmacro -%}
 {%- macro in_work_key(limit) %}{{ "q.limit_" ~ limit.nth if beside else limit_key(limit) }}{% endmacro -%}

@@ -113,7 +113,7 @@ expression sees of a row and of what was decided.
 {%- if not own or gives or returns_row %}
         RETURNING {{ "q.*, " if returns_row }}{% for column in gives %}d.{{ column }} AS {{ column }}_, {% endfor %}
         {%- if returns_row and not own %}{% for column in key %}d.key_{{ loop.index }} AS key_{{ loop.index }}_, {% endfor %}{% endif %}
-        {%- if claims and beside %}{% for l in limits if l.by %}{{ m.limit_key(l) }} AS limit_{{ l.nth }}, {{ "q." ~ l.weight.quoted ~ " AS weight_" ~ l.nth ~ ", " if l.weight }}{% endfor %}{% endif %}
+        {%- if beside %}{% for l in limits if l.by %}{{ m.limit_key(l) }} AS limit_{{ l.nth }}, {{ "q." ~ l.weight.quoted ~ " AS weight_" ~ l.nth ~ ", " if l.weight }}{% endfor %}{% endif %}
         {%- if own or returns_row %}d.status AS status_{% else %}d.*{% if role.token %}, {{ m.time("q." ~ role.token) }} AS written_token{% endif %}{% endif %}
 {%- endif %}
     )
@@ -123,12 +123,13 @@ expression sees of a row and of what was decided.
     leased AS (
         INSERT INTO {{ object(queue ~ "_lease") }} AS s (
             {{ m.list("key_") }}, status, step, attempt_num, response, error, started_at,
-            finished_at, duration, due_at, updated_at, lease_owner, lease_until{{ ", claim_num" if claims }}{% for l in limits if l.by and claims %}, limit_{{ l.nth }}{{ ", weight_" ~ l.nth if l.weight }}{% endfor %}
+            finished_at, duration, due_at, updated_at, lease_owner, lease_until{{ ", claim_num" if claims }}{% for l in limits if l.by %}, limit_{{ l.nth }}{{ ", weight_" ~ l.nth if l.weight }}{% endfor %}
         )
         SELECT
             {{ m.list("c.key_") }}, c.status, c.step, c.attempt_num, c.response, c.error, c.started_at,
             CASE WHEN c.finishes THEN now_ END, c.duration, c.due_at, c.{{ "written_token" if role.token else "token" }}, c.owner,
-            COALESCE(c.lease_until, c.died_at){{ ", c.claim_num" if claims }}{% for l in limits if l.by and claims %}, c.limit_{{ l.nth }}{{ ", c.weight_" ~ l.nth if l.weight }}{% endfor %}
+            COALESCE(c.lease_until, c.died_at){{ ", c.claim_num" if claims }}{% for l in limits if l.by %},
+            CASE WHEN c.enters THEN c.limit_{{ l.nth }} END{{ ", CASE WHEN c.enters THEN COALESCE(c.weight_" ~ l.nth ~ ", 1) END" if l.weight }}{% endfor %}
         FROM changed AS c
         WHERE c.stays
         ORDER BY {{ m.list("c.key_") }}
@@ -139,8 +140,10 @@ expression sees of a row and of what was decided.
             finished_at = excluded.finished_at, duration = excluded.duration, due_at = excluded.due_at,
             updated_at = excluded.updated_at, lease_owner = excluded.lease_owner,
             lease_until = excluded.lease_until{{ ",\n            claim_num = excluded.claim_num" if claims }}
-{%- for l in limits if l.by and claims %},
-            limit_{{ l.nth }} = excluded.limit_{{ l.nth }}{{ ", weight_" ~ l.nth ~ " = excluded.weight_" ~ l.nth if l.weight }}
+{%- for l in limits if l.by %},
+            /* An item counts for the key with which it began. */
+            limit_{{ l.nth }} = COALESCE(excluded.limit_{{ l.nth }}, s.limit_{{ l.nth }})
+{{- ",\n            weight_" ~ l.nth ~ " = COALESCE(excluded.weight_" ~ l.nth ~ ", s.weight_" ~ l.nth ~ ")" if l.weight }}
 {%- endfor %}
     )
 {%- endif %}

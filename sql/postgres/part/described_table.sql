@@ -70,8 +70,8 @@ ALTER TABLE {{ object(queue ~ "_lease") }}
     /* The claim that took it, for a caller that lost its answer. Below zero: it goes alone. */
     ADD COLUMN IF NOT EXISTS claim_num bigint NULL
 {%- for l in limits if l.by %},
-    /* Its {{ l.name }} when it was claimed, for the limit by that. */
-    ADD COLUMN IF NOT EXISTS limit_{{ l.nth }} text COLLATE "C" NOT NULL DEFAULT ''
+    /* Its {{ l.name }} when it began, for the limit by that. */
+    ADD COLUMN IF NOT EXISTS limit_{{ l.nth }} text COLLATE "C" NULL
 {%- if l.weight %},
     /* As how many it counts then. */
     ADD COLUMN IF NOT EXISTS weight_{{ l.nth }} bigint NULL
@@ -82,11 +82,11 @@ ALTER TABLE {{ object(queue ~ "_lease") }}
 {% filter statement %}
 /* Items in work already have it as well. */
 UPDATE {{ object(queue ~ "_lease") }} AS s
-SET limit_{{ l.nth }} = {{ m.limit_key(l) }}{{ ", weight_" ~ l.nth ~ " = q." ~ l.weight.quoted if l.weight }}
+SET limit_{{ l.nth }} = {{ m.limit_key(l) }}{{ ", weight_" ~ l.nth ~ " = COALESCE(q." ~ l.weight.quoted ~ ", 1)" if l.weight }}
 FROM {{ table }} AS q
 WHERE
     s.status = 'Processing' AND {% for column in key %}s.key_{{ loop.index }} = q.{{ column.quoted }} AND {% endfor %}
-    {{ "(" if l.weight }}s.limit_{{ l.nth }} <> {{ m.limit_key(l) }}{{ " OR s.weight_" ~ l.nth ~ " IS DISTINCT FROM q." ~ l.weight.quoted ~ ")" if l.weight }};
+    {{ "(" if l.weight }}s.limit_{{ l.nth }} IS DISTINCT FROM {{ m.limit_key(l) }}{{ " OR s.weight_" ~ l.nth ~ " IS DISTINCT FROM COALESCE(q." ~ l.weight.quoted ~ ", 1))" if l.weight }};
 {% endfilter %}
 {%- endfor %}
 {% filter statement %}

@@ -1,11 +1,12 @@
 {#-
 The writer puts decisions into the table, and into the row beside. `completes`: items may be completed by it. `guard`: a condition
-that the row must still meet, for a caller that has not read it under its lock.
+that the row must still meet, for a caller that has not read it under its lock. `enters`: items may begin by it.
 -#}
 {%- import "macro/item.sql" as item -%}
 {%- import "macro/write.sql" as write -%}
 {%- import "macro/complete.sql" as complete -%}
-{%- macro apply(completes=false, guard=false, x=write.row) %}
+{%- import "macro/limit.sql" as limit -%}
+{%- macro apply(completes=false, guard=false, enters=false, x=write.row) %}
 {%- if not t.written %}
         /* The table has no column that changes; its rows are locked, and in @_Change. */
         SET @_Written = (SELECT COUNT(*) FROM @_Change AS w{{ " WHERE w.[Status] <> 'Completed'" if completes and completion == "delete" }});
@@ -97,5 +98,18 @@ that the row must still meet, for a caller that has not read it under its lock.
                 )
 {%- endif %}
             OPTION (LOOP JOIN, FORCE ORDER);
+{%- if enters and limits | selectattr("by") | list %}
+
+        /* The keys that those in work count for, as they are now. */
+        UPDATE s
+        SET{% for l in limits if l.by %} [Limit{{ l.nth }}] = NULLIF({{ limit.text(l, "q." ~ l.quoted) }}, N''){{ ", [Weight" ~ l.nth ~ "] = q." ~ l.weight.quoted if l.weight }}{{ "," if not loop.last }}{% endfor %}
+        FROM @_Change AS w
+        INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+            ON {{ item.found(t, "w") }}
+        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+            ON {{ item.kept_for(t, "w") }}
+        WHERE w.[Status] = 'Processing' AND w.[Was] <> 'Processing'
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
 {%- endif %}
 {%- endmacro -%}

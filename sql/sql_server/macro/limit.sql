@@ -4,7 +4,7 @@
 {#- Whether a value is a key at all: an item without one is not limited. -#}
 {%- macro given(l, value) %}{{ value ~ (" <> N''" if l.is_text else " IS NOT NULL") }}{% endmacro -%}
 {#-
-Items in work: rows of the table, or of the one beside it, which keeps the key that an item had when it was claimed, as text; and the
+Items in work: rows of the table, or of the one beside it, which keeps the key with which an item began, as text; and the
 index in which they are found, by the key of a limit if it has one.
 -#}
 {%- import "macro/item.sql" as item -%}

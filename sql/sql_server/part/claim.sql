@@ -129,19 +129,7 @@
             ) AS x
             OPTION (LOOP JOIN, FORCE ORDER);
 {%- import "macro/apply.sql" as change %}
-{{ change.apply(guard=pending) | indent(4, true) }}
-{%- if limits | selectattr("by") | list %}
-
-            /* The keys that they count for. */
-            UPDATE s
-            SET{% for l in limits if l.by %} [Limit{{ l.nth }}] = NULLIF({{ limit.text(l, "q." ~ l.quoted) }}, N''){{ ", [Weight" ~ l.nth ~ "] = q." ~ l.weight.quoted if l.weight }}{{ "," if not loop.last }}{% endfor %}
-            FROM @_Due AS d
-            INNER JOIN {{ table }} AS q WITH (ROWLOCK)
-                ON {{ item.found(t, "d") }}
-            INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-                ON {{ item.kept_for(t, "d") }}
-            OPTION (LOOP JOIN, FORCE ORDER);
-{%- endif %}
+{{ change.apply(guard=pending, enters=true) | indent(4, true) }}
 {%- if rates %}
 {% include "part/limit_spend.sql" %}
 {%- endif %}

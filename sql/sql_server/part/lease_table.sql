@@ -27,7 +27,7 @@ IF COL_LENGTH({{ literal(queue ~ "_Lease") }}, N'ClaimNum') IS NULL
 {% endfilter %}
 {%- for l in limits if l.by %}
 {% filter statement %}
-/* Its {{ l.name }} when it was claimed, for the limit by that. */
+/* Its {{ l.name }} when it began, for the limit by that. */
 IF COL_LENGTH({{ literal(queue ~ "_Lease") }}, N'Limit{{ l.nth }}') IS NULL
     ALTER TABLE {{ t.lease }} ADD [Limit{{ l.nth }}] nvarchar(300) NULL;
 {% endfilter %}

@@ -64,7 +64,7 @@
         IF @@ROWCOUNT <> (SELECT COUNT(*) FROM @_Work AS w WHERE w.[Answer] = 'OK')
             THROW 50005, N'{{ queue }}: a row that was locked for the change changed all the same.', 1;
 {%- import "macro/apply.sql" as change %}
-{{ change.apply(completes=true) }}
+{{ change.apply(completes=true, enters=true) }}
 {%- if role.token %}
 
         UPDATE k
