@@ -6,6 +6,7 @@ use crate::description::QueueSpec;
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::install;
+use crate::item::Rows;
 use crate::session::Param;
 
 pub(super) fn check(examined: &mut Examined, specs: &[QueueSpec]) -> Result<()> {
@@ -18,18 +19,21 @@ pub(super) fn check(examined: &mut Examined, specs: &[QueueSpec]) -> Result<()> 
         return Ok(());
     }
     let schema = examined.schema.clone();
-    let rows = examined.session.execute(&dialect.query("ask/citus")?, &[Param::Text(schema.as_str())])?;
     let name = schema.as_str();
-    if rows.is_empty() {
+    // Before 12 Citus sharded no schemas, and had no catalog of them.
+    let knows_schemas = version.split('.').next().and_then(|major| major.parse::<u32>().ok()).is_none_or(|it| it >= 12);
+    let query = dialect.query("ask/citus")?;
+    let rows = knows_schemas.then(|| examined.session.execute(&query, &[Param::Text(name)])).transpose()?;
+    if rows.as_ref().is_some_and(Rows::is_empty) {
         return Ok(());
     }
-    if !flag(&rows, 0, 0) {
+    let Some(rows) = rows.filter(|rows| flag(rows, 0, 0)) else {
         let what = format!(
             "Citus {version} leaves the schema to this node: the queue is used through this node, and by no other"
         );
         examined.findings.push(Finding::ok("citus", name, what));
         return Ok(());
-    }
+    };
     let what = format!(
         "Citus {version} shards the schema: any node takes calls, and each costs more. Workers look, and no doorbell wakes them"
     );

@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("add_" ~ queue ~ "_set_utx") }}(?::json, ?::uuid, '{{ items_number }}')
+SELECT r.* FROM {{ object("add_" ~ queue ~ "_set_utx") }}(?::json, ?::uuid, '{{ items_number }}') AS r

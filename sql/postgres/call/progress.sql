@@ -1,1 +1,1 @@
-SELECT * FROM {{ object("progress_" ~ queue) }}(?::json)
+SELECT r.* FROM {{ object("progress_" ~ queue) }}(?::json) AS r
