@@ -129,6 +129,8 @@ impl Target<'_> {
             beside => queue.as_ref().is_some_and(|(_, table)| table.beside()),
             searchable => queue.as_ref().is_some_and(|(spec, _)| spec.searchable().next().is_some()),
             progress => queue.as_ref().is_some_and(|(spec, _)| spec.progress),
+            limits => queue.as_ref().is_some_and(|(spec, _)| !spec.limits.is_empty()),
+            rates => queue.as_ref().is_some_and(|(spec, _)| spec.limits.iter().any(|limit| limit.rate.is_some())),
             turns => queue.as_ref().is_some_and(|(spec, _)| spec.takes_turns()),
             title,
             drops,

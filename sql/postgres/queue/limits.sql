@@ -11,7 +11,7 @@ the room. free_at is when the rate lets the next one begin, NULL where it is not
 The limit of all items, as those by a column; key_ is ''.
 {%- endif %}
 An item in work counts until it has ended, or a recovery has given it back. Called by claims, after they have taken their turn, and by limits_{{ queue }}.
-Table access order: queue_limit, {{ table_name }}.
+Table access order: queue_limit, {{ queue ~ "_lease" if beside else table_name }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(key_ text, now_ timestamptz)
 RETURNS TABLE (
@@ -102,7 +102,7 @@ each may begin: from the one behind the last that had its turn in this session, 
 without one, which are not limited by it. Each costs a few seeks, however much waits. After a thousand without room it leaves off, with a
 time at which to go on.{% endif %}{% if filters %} Keys of other limits that have no room are in blocked_<n>.{% endif %} until is when a rate lets the next one begin. Called by claims, in
 their turn.
-Table access order: {{ table_name }}, queue_limit.
+Table access order: {{ table_name }}, queue_limit{{ ", " ~ queue ~ "_lease" if beside }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(max_ integer, now_ timestamptz)
 RETURNS TABLE (most integer, until timestamptz{{ ", keys text[], rooms integer[]" if sought }}{% for l in filters %}, blocked_{{ l.nth }} text[]{% endfor %})
@@ -230,7 +230,7 @@ REVOKE ALL ON FUNCTION {{ function }}(integer, timestamptz) FROM public;
 {% filter made("FUNCTION", "spend_" ~ queue) %}
 /*
 The starts of the claim at now_ by worker_ count against the rates. Called by claims, in their turn.
-Table access order: {{ table_name }}, queue_limit.
+Table access order: {{ queue ~ "_lease" if beside else table_name }}, queue_limit.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(worker_ text, now_ timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -291,7 +291,7 @@ REVOKE ALL ON FUNCTION {{ function }}(text, timestamptz) FROM public;
 The limits of {{ queue }}: for each the row of all its keys (key is ''), in which in_work counts all items, and rows of the keys that are in
 work, or have limits of their own, or have begun something at the rate: at most 1,000, most in work first. who, reason and set_at are of the
 last change; NULL: it is as the description says.
-Table access order: {{ table_name }}, queue_limit.
+Table access order: {{ queue ~ "_lease" if beside else table_name }}, queue_limit.
 */
 CREATE OR REPLACE FUNCTION {{ object(procedure) }}()
 RETURNS TABLE (

@@ -40,6 +40,9 @@ CALLS
   add_{{ queue }}_trx, _utx, _set_utx          > add_{{ queue }}_set_trx
   next_{{ queue }}_utx > next_{{ queue }}_trx        > next_{{ queue }}_set_trx > recover_{{ queue }}_trx; among refused items, next_{{ queue }}_apart_trx,
                                          which has claim_{{ queue }}_trx try halves of them{{ " (the others claim by that, too)" if beside }}
+{%- if limits %}
+  next_{{ queue }}_set_trx, _apart_trx        > room_{{ queue }} > limit_{{ queue }}_<n>{{ "; then spend_" ~ queue ~ " > limit_" ~ queue ~ "_<n>" if rates }}
+{%- endif %}
   modify_{{ queue }}_trx > _utx > _set_utx     > modify_{{ queue }}_set_trx; then, to claim as well, next_{{ queue }}_set_trx
   retain_{{ queue }}_trx, where it is          > purge_{{ queue }}_trx
   queue_due                              > due_{{ queue }}
@@ -48,7 +51,7 @@ CALLS
 LOCKS, IN THIS ORDER
   1. queue_operation   the call's row; a second call of its identity waits for it
 {%- if turns %}
-  2. queue_turn        the queue's row: one claim at a time, to the end of its transaction
+  2. queue_turn        the queue's row: one claim at a time, to the end of its transaction{{ "; in its turn it reads and writes queue_limit" if limits }}
 {%- endif %}
   {{ 3 if turns else 2 }}. {{ called }}: rows FOR NO KEY UPDATE in the order of their keys (settle, redrive), waited for; else (claim, recover, renew)
      passing over those that others hold

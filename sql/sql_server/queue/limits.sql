@@ -50,7 +50,7 @@ The limit of all items, as those by a column.
 {%- endif %}
 An item in work counts until it has ended, or a recovery has given it back. Called by claims, after they have taken their turn, and by
 Limits_{{ queue }}. Nobody is granted it.
-Table access order: QueueLimit, {{ called.table }}.
+Table access order: QueueLimit, {{ queue ~ "_Lease" if beside else called.table }}.
 */
 {{ create_or_alter }} FUNCTION {{ limit.function(l) }} ({{ "@Key " ~ l.type ~ ", " if l.by }}@Now datetime2(7))
 RETURNS TABLE
@@ -183,7 +183,7 @@ END;
 The limits of {{ queue }}: for each the row of all its keys (Key is ''), in which InWork counts all items, and rows of the keys that are in
 work, or have limits of their own, or have begun something at the rate: at most 1,000, most in work first. Who, Reason and SetAt are of the
 last change; NULL: it is as the description says.
-Table access order: {{ called.table }}, QueueLimit.
+Table access order: {{ queue ~ "_Lease" if beside else called.table }}, QueueLimit.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
 AS

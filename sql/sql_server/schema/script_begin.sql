@@ -33,12 +33,15 @@ CONTENTS                                     each rule stands once, in the objec
            QueueCatalog, QueueIsDone         what is installed; whether a call has committed
            QueueDue                          in which of many queues something is due, as Due_<queue> finds
   Queue    {{ called }}{{ ", " ~ queue ~ "Type, " ~ queue ~ "_Seq" if own }}{{ ", " ~ queue ~ "_Lease (what the table has no column for)" if beside }}; Worker_{{ queue }}_V; {{ queue }}_Setting_V (the limits in force)
-  Inner    {{ queue }}_Add, {{ queue }}_Claim, {{ queue }}_Recover, {{ queue }}_Settle, {{ queue }}_Answered{{ ", " ~ queue ~ "_Has_fn" if searchable }}; nobody is granted these
+  Inner    {{ queue }}_Add, {{ queue }}_Claim, {{ queue }}_Recover, {{ queue }}_Settle, {{ queue }}_Answered{{ ", " ~ queue ~ "_Has_fn" if searchable }}{{ ", " ~ queue ~ "_Room" if limits }}{{ ", " ~ queue ~ "_Spend" if rates }}; nobody is granted these
   Public   _utx works in the caller's transaction, _trx in one of its own; _Set_ takes many items
 
 CALLS
   Add_{{ queue }}_Set_utx, _Set_trx            > {{ queue }}_Add
   Next_{{ queue }}_utx, _trx, _Set_utx, _Set_trx   > {{ queue }}_Claim > {{ queue }}_Recover
+{%- if limits %}
+  {{ queue }}_Claim                              > {{ queue }}_Room, which asks {{ queue }}_Limit<n>_fn{{ ", and that " ~ queue ~ "_Rate<n>_fn; then " ~ queue ~ "_Spend" if rates }}
+{%- endif %}
   Modify_{{ queue }}_utx, _trx, _Set_utx, _Set_trx > {{ queue }}_Settle, which asks {{ queue }}_Answered; then, to claim as well, {{ queue }}_Claim
   Recover_{{ queue }}_trx                      > {{ queue }}_Recover
   Redrive_{{ queue }}_Set_trx                  > {{ queue }}_Answered
@@ -52,7 +55,7 @@ CALLS
 LOCKS, IN THIS ORDER
   1. QueueOperation    the call's row; a second call of its identity waits for it
 {%- if turns %}
-  2. QueueTurn         the queue's row: one claim at a time, to the end of its transaction
+  2. QueueTurn         the queue's row: one claim at a time, to the end of its transaction{{ "; in its turn it reads and writes QueueLimit" if limits }}
 {%- endif %}
   {{ 3 if turns else 2 }}. {{ called }}: rows in the order of their keys (settle, redrive), waited for; else passing over those that others hold
 {%- if beside %}

@@ -92,6 +92,9 @@ fn check_tiers(place: &DescriptionPath, spec: &QueueSpec, tiers: &TiersSpec, is_
     at.need(column.is_none_or(|column| is_tier(column.kind)), || {
         format!("has to be an integer, bigint, or text of at most {MOST_CHARS} characters")
     })?;
+    at.need(column.is_none_or(|column| !column.secret), || {
+        format!("{:?} cannot be secret: the number of a key tells its value", tiers.from.as_str())
+    })?;
     place.need(!tiers.numbers.is_empty(), || "has no number: give one for each value, like pro = 10".to_owned())?;
     tiers.numbers.iter().try_for_each(|(value, number)| count(place, value, Some(*number)))
 }

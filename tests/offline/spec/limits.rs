@@ -72,6 +72,10 @@ fn limits_that_limit_nothing_or_the_same_again_are_refused() {
             "limit[1].at_once: goes by a column only in the first limit with",
         ),
         (
+            r#"[{"by": "Customer", "at_once": {"from": "Secret", "free": 1}}]"#,
+            "limit[0].at_once.from: \"Secret\" cannot be secret: the number of a key",
+        ),
+        (
             r#"[{"at_once": 1, "weight": "Rank"}]"#,
             "limit[0].weight: says as how many an item counts for at_once of a key",
         ),
