@@ -35,6 +35,9 @@ fi
 step 'first queue'
 ../check_first_queue.sh build/first_queue
 
+step 'typed handlers'
+[ "$(build/typed | sort)" = $'mail to a@example.org\nresize x.png' ] || fail 'each work goes to its handler'
+
 step 'a race that is ours is seen (threads)'
 build/plain/enqueue 2
 status=0

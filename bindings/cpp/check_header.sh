@@ -72,3 +72,6 @@ refused 'a handler takes a readpast::job &, and is const' 'worker.run([n = 0](re
 refused 'a handler takes a readpast::job &, and is const' 'worker.run([] {});'
 refused 'a handler returns nothing, a readpast::settlement' 'worker.run([](readpast::job &) { return 7; });'
 refused 'call to deleted' 'readpast::worker copy(worker);'
+refused 'beside the work.s type there is a void from_item' 'readpast::handlers().handle<int>("A", [](int, readpast::job &) {});'
+refused 'a typed one takes its work before the job' 'readpast::handlers().handle_all([](const readpast::item &) { return 1; }, [] {});'
+refused 'middleware takes a' 'readpast::handlers().around([](readpast::job &job, const auto &next) { next(job); });'

@@ -92,6 +92,20 @@ func (q *Queue) Share() (*Queue, error) {
 	return newQueue(handle)
 }
 
+// At makes another handle, as Share does, at one of the places of a queue that is spread over several databases, for calls that
+// cannot be about all of them.
+func (q *Queue) At(place string) (*Queue, error) {
+	if q.closed.Load() {
+		return nil, closed("queue")
+	}
+	defer runtime.KeepAlive(q)
+	handle, failure := q.handle.At(place)
+	if failure != nil {
+		return nil, q.failed(failure)
+	}
+	return newQueue(handle)
+}
+
 // Name is that of the queue, as its description has it.
 func (q *Queue) Name() string {
 	return q.name

@@ -60,7 +60,9 @@ static cJSON *open_queue(const cJSON *request) {
 static cJSON *share(const cJSON *request) {
     readpast_queue shared;
     readpast_error error;
-    readpast_status status = readpast_queue_share(queue_of(request), &shared, &error);
+    const char *place = text_of(request, "place");
+    readpast_status status = place ? readpast_queue_at(queue_of(request), place, &shared, &error)
+                                   : readpast_queue_share(queue_of(request), &shared, &error);
     if (status >= 0)
         keep(QUEUE, text_of(request, "as"), shared.id);
     return answer_of(status, error);

@@ -77,7 +77,8 @@ json open(const call &call) {
 }
 
 json share(const call &call) {
-    call.kept.queues.keep(call.name("as"), call.queue()->share());
+    const auto place = call.text("place");
+    call.kept.queues.keep(call.name("as"), place ? call.queue()->at(*place) : call.queue()->share());
     return ok();
 }
 

@@ -31,7 +31,7 @@
 // The values that go in and come out.
 #include <readpast/answers.hpp>    // answers: what came of several items
 #include <readpast/batch.hpp>      // batch: the items of one claim; column
-#include <readpast/item.hpp>       // item
+#include <readpast/item.hpp>       // item, no_such_column
 #include <readpast/new_item.hpp>   // new_item, receipt
 #include <readpast/settlement.hpp> // settlement, action, outcome, state, lease
 #include <readpast/stats.hpp>      // stats: the figures of a queue
@@ -42,8 +42,9 @@
 #include <readpast/renewal.hpp> // renewal: keeps leases while their items are worked on
 #include <readpast/worker.hpp>  // worker, worker_figures
 
-// The item as a worker's handler sees it.
-#include <readpast/job.hpp> // job
+// The item as a worker's handler sees it, and as typed handlers do.
+#include <readpast/handlers.hpp> // handlers
+#include <readpast/job.hpp>      // job
 
 // To watch it.
 #include <readpast/metrics.hpp> // metrics(): what this process has done

@@ -112,7 +112,9 @@ namespace Conformance
 
         private static Answer Share(Request request)
         {
-            Objects.Keep("queue", request.Text("as"), QueueOf(request).Share());
+            string place = request.Text("place");
+            Queue queue = QueueOf(request);
+            Objects.Keep("queue", request.Text("as"), place == null ? queue.Share() : queue.At(place));
             return Ok();
         }
 

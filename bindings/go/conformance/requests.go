@@ -13,13 +13,13 @@ type request struct {
 	Do          string
 	Async, Call string
 
-	Queue, Batch, Renewal *string
-	As, Name, Operation   string
-	Settings              readpast.Options
-	Spec, Filter          json.RawMessage
-	What                  string
-	Arguments             json.RawMessage
-	After, Key, Column    string
+	Queue, Batch, Renewal      *string
+	As, Name, Operation, Place string
+	Settings                   readpast.Options
+	Spec, Filter               json.RawMessage
+	What                       string
+	Arguments                  json.RawMessage
+	After, Key, Column         string
 
 	Items       []item
 	Settlements []settlement

@@ -88,7 +88,11 @@ func open(ctx context.Context, r *request) (answer, error) {
 }
 
 func share(_ context.Context, r *request) (answer, error) {
-	shared, err := r.queue().Share()
+	make := r.queue().Share
+	if r.Place != "" {
+		make = func() (*readpast.Queue, error) { return r.queue().At(r.Place) }
+	}
+	shared, err := make()
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,8 @@ def _open(request: Request) -> Answer:
 
 @_verb("share")
 def _share(request: Request) -> Answer:
-    objects.keep("queue", request["as"], queue_of(request).share())
+    queue, place = queue_of(request), request.get("place")
+    objects.keep("queue", request["as"], queue.at(place) if place else queue.share())
     return _done()
 
 

@@ -268,6 +268,17 @@ def test_settings_are_the_librarys() -> None:
         readpast.Queue(name)
 
 
+def test_places_are_a_dict_of_connections() -> None:
+    name, settings = support.install(), support.settings()
+    connection = settings.pop("connection")
+    with readpast.Queue(name, places={"here": connection}, **settings) as queue, queue.at("here") as at:
+        key = at.enqueue(NewItem()).key
+        assert key.startswith("here/")
+        assert queue.claim(1, wait=0)[0].key == key
+    with pytest.raises(errors.InvalidConfigError, match="there are here"):
+        readpast.Queue(name, places={"here": connection}, place="there", **settings)
+
+
 def test_none_and_more_than_go_out_at_once(queue: readpast.Queue) -> None:
     assert [len(answers) for answers in (queue.settle_many([]), queue.renew([]))] == [0, 0]
     assert queue.enqueue_many([]).status is Status.OK

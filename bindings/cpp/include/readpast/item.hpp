@@ -19,6 +19,12 @@
 
 namespace readpast {
 
+/// The items have no such column.
+class no_such_column : public std::out_of_range {
+public:
+    using std::out_of_range::out_of_range;
+};
+
 /// A claimed item, seen in its batch: a view, cheap to copy, good for as long as the batch. (Its columns are read by the
 /// batch's handle, so that to read them later throws with status::invalid_handle; key, token and json dangle.)
 class item {
@@ -61,19 +67,19 @@ public:
         return answer == status::ok ? std::optional<value>(raw) : std::nullopt;
     }
 
-    /// The value of a column, whatever the case of its name. Throws std::out_of_range when there is no such column.
+    /// The value of a column, whatever the case of its name. Throws no_such_column when there is no such column.
     [[nodiscard]] value operator[](const readpast::text &column) const {
         if (auto found = find(column))
             return *found;
-        throw std::out_of_range("the items have no column \"" + std::string(column.c_str()) + "\"");
+        throw no_such_column("the items have no column \"" + std::string(column.c_str()) + "\"");
     }
 
-    /// The value of the column at `place`, counted from 0, of batch::columns. Throws std::out_of_range when there is none.
+    /// The value of the column at `place`, counted from 0, of batch::columns. Throws no_such_column when there is none.
     [[nodiscard]] value at(std::size_t place) const {
         readpast_value raw = READPAST_VALUE_INIT;
         if (detail::call(readpast_batch_value, batch_, index_, detail::raw(place), &raw) == status::ok)
             return value(raw);
-        throw std::out_of_range("the items have no column " + std::to_string(place));
+        throw no_such_column("the items have no column " + std::to_string(place));
     }
 
     // The same by name, as what the column holds; NULL is none. See value.

@@ -57,6 +57,14 @@ public:
         return queue(raw);
     }
 
+    /// Another handle, as of share(), at one of the places of a queue that is spread over several databases, for calls that cannot
+    /// be about all of them. Throws status::invalid_argument when there is no such place.
+    [[nodiscard]] queue at(const text &place) const {
+        readpast_queue raw = {0};
+        detail::call(readpast_queue_at, handle_.get(), place.c_str(), &raw);
+        return queue(raw);
+    }
+
     /// The name of the queue, as its description has it. Lives as long as this handle.
     [[nodiscard]] std::string_view name() const noexcept {
         const char *name = readpast_queue_name(handle_.get());

@@ -5,6 +5,7 @@
 #include <readpast/batch.hpp>
 #include <readpast/detail/crew.hpp>
 #include <readpast/detail/engine.hpp>
+#include <readpast/detail/handled.hpp>
 #include <readpast/error.hpp>
 #include <readpast/job.hpp>
 #include <readpast/log.hpp>
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 namespace readpast {
@@ -114,19 +114,7 @@ public:
     /// Throws what a claim or settling failed with if it cannot pass by itself, what an observer threw, and
     /// std::system_error when no more threads can be had; all threads have ended then.
     template <class Handler> void run(const Handler &handler) {
-        static_assert(std::is_invocable_v<const Handler &, job &>,
-                      "a handler takes a readpast::job &, and is const, as it is called on several threads at once");
-        using result = std::invoke_result_t<const Handler &, job &>;
-        static_assert(std::is_void_v<result> || std::is_convertible_v<result, std::optional<settlement>>,
-                      "a handler returns nothing, a readpast::settlement, or a std::optional of one");
-        const auto handle = [&handler](job &job) -> std::optional<settlement> {
-            if constexpr (std::is_void_v<result>) {
-                std::invoke(handler, job);
-                return std::nullopt;
-            } else {
-                return std::invoke(handler, job);
-            }
-        };
+        const auto handle = [&handler](job &job) { return detail::handled(handler, job); };
         detail::crew(engine_, batch_size_, settle_timeout_, handle).run(threads_);
     }
 

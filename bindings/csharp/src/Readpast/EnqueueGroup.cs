@@ -16,18 +16,26 @@ namespace Readpast
         private const int MostCalls = 2;
 
         /// <summary>So many the library takes in a commit.</summary>
-        private const int MostItems = 1000;
+        private const int InACommit = 1000;
 
         private readonly Queue queue;
         private readonly AsyncCalls calls;
+        private readonly int mostItems;
         private readonly object gate = new object();
         private readonly LinkedList<Waiting> line = new LinkedList<Waiting>();
         private int leaving;
 
-        internal EnqueueGroup(Queue queue, AsyncCalls calls)
+        /// <param name="queue">The queue.</param>
+        /// <param name="calls">The threads that make calls.</param>
+        /// <param name="isSpread">
+        /// Whether it is spread over several databases. A call has a commit in each then, and one that fails may have
+        /// put in the items of others: each item goes alone.
+        /// </param>
+        internal EnqueueGroup(Queue queue, AsyncCalls calls, bool isSpread)
         {
             this.queue = queue;
             this.calls = calls;
+            mostItems = isSpread ? 1 : InACommit;
         }
 
         internal Task<Receipt> Enqueue(NewItem item, CancellationToken cancellation)
@@ -77,7 +85,7 @@ namespace Readpast
             var group = new List<Waiting>();
             lock (gate)
             {
-                while (line.Count > 0 && group.Count < MostItems)
+                while (line.Count > 0 && group.Count < mostItems)
                 {
                     group.Add(line.First.Value);
                     line.RemoveFirst();

@@ -1,4 +1,5 @@
 using System;
+using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
 using Readpast.Native;
@@ -26,11 +27,14 @@ namespace Readpast
         /// </summary>
         private readonly QueueHandle claims;
 
-        private Queue(QueueHandle handle, AsyncCalls calls)
+        private readonly bool isSpread;
+
+        private Queue(QueueHandle handle, AsyncCalls calls, bool isSpread)
         {
             this.handle = handle;
             this.calls = calls;
-            group = new EnqueueGroup(this, calls);
+            this.isSpread = isSpread;
+            group = new EnqueueGroup(this, calls, isSpread);
             line = new ClaimLine(this);
             try
             {
@@ -159,7 +163,9 @@ namespace Readpast
                 QueueException.Check(
                     QueueMethods.readpast_queue_open(
                         use.Handle, texts.Text(name, nameof(name)), out Handle queue, out Handle error), error);
-                return new Queue(new QueueHandle(queue), AsyncCalls.For(options));
+                bool isSpread = options.All(option => option.Key != "place") &&
+                    options.Any(option => option.Key.StartsWith("places.", StringComparison.Ordinal));
+                return new Queue(new QueueHandle(queue), AsyncCalls.For(options), isSpread);
             }
         }
 
@@ -171,7 +177,7 @@ namespace Readpast
         /// <returns>The handle, to be disposed of.</returns>
         public Queue Share()
         {
-            return new Queue(Shared(handle), calls);
+            return new Queue(Shared(handle), calls, isSpread);
         }
 
         /// <summary>
@@ -218,7 +224,26 @@ namespace Readpast
                     QueueMethods.readpast_queue_attach(
                         use.Handle, connection, out Handle attached, out Handle error),
                     error);
-                return new Queue(new QueueHandle(attached), new AsyncCalls(1));
+                return new Queue(new QueueHandle(attached), new AsyncCalls(1), false);
+            }
+        }
+
+        /// <summary>
+        /// Another handle, as of <see cref="Share"/>, at one of the places of a queue that is spread over several
+        /// databases, for calls that cannot be about all of them. Keys have the place before them there, too.
+        /// </summary>
+        /// <param name="place">The name of the place.</param>
+        /// <returns>The handle, to be disposed of.</returns>
+        public Queue At(string place)
+        {
+            using (var texts = new Arena())
+            using (var use = handle.Borrow())
+            {
+                QueueException.Check(
+                    QueueMethods.readpast_queue_at(
+                        use.Handle, texts.Text(place, nameof(place)), out Handle at, out Handle error),
+                    error);
+                return new Queue(new QueueHandle(at), calls, false);
             }
         }
 

@@ -68,6 +68,17 @@ func (q Queue) Share() (Queue, *Failure) {
 	return Queue(result.made), failed(result)
 }
 
+// At is readpast_queue_at.
+func (q Queue) At(place string) (Queue, *Failure) {
+	var texts Texts
+	name := texts.Add("the name of the place", place)
+	if failure := texts.failure(); failure != nil {
+		return 0, failure
+	}
+	result := C.queue_at(C.uint64_t(q), texts.pointer(name))
+	return Queue(result.made), failed(result)
+}
+
 // Name is readpast_queue_name.
 func (q Queue) Name() string {
 	return C.GoString(C.readpast_queue_name(q.native()))

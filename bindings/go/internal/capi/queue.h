@@ -46,6 +46,14 @@ static inline struct result queue_share(uint64_t queue) {
     return result;
 }
 
+static inline struct result queue_at(uint64_t queue, const char *place) {
+    struct result result = {0};
+    readpast_queue at;
+    result.status = readpast_queue_at((readpast_queue){queue}, place, &at, &result.error);
+    result.made = at.id;
+    return result;
+}
+
 static inline struct result queue_interrupt(uint64_t queue) {
     struct result result = {0};
     result.status = readpast_queue_interrupt((readpast_queue){queue}, &result.error);

@@ -12,6 +12,7 @@ from .answers import Answers, Outcome, Receipt
 from .batch import Batch
 from .errors import QueueError
 from .figures import Figures
+from .handlers import Handlers
 from .item import Item
 from .new_item import NewItem
 from .queue import Queue, SettledAndClaimed
@@ -33,6 +34,7 @@ __all__ = [
     "Column",
     "ColumnType",
     "Figures",
+    "Handlers",
     "Installed",
     "Item",
     "Lease",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ._handle import Handle
 from ._library import lib
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from ._settings import Settings
 
 Setting = object
-"""A setting's value: text, a list of texts, a timedelta for one in milliseconds, a bool, or text after `str`."""
+"""A setting's value: text, a list of texts, a timedelta for one in milliseconds, a bool, or text after `str`.
+
+Of `places` it is a dict of connections.
+"""
 
 
 def key_of(name: str) -> str:
@@ -32,7 +35,11 @@ def configuration(settings: Mapping[str, Setting]) -> Handle:
     """Makes a configuration. The library knows which settings there are, and says what is wrong with one."""
     config = Handle(lib.readpast_config_new(), lib.readpast_config_free)
     for name, value in settings.items():
-        if value is not None:
+        if name == "places" and isinstance(value, Mapping):
+            for place, connection in cast("Mapping[str, object]", value).items():
+                key = f"places.{place}"
+                config.call(lib.readpast_config_set, encoded(key, "a setting"), encoded(str(connection), key))
+        elif value is not None:
             key = key_of(name)
             config.call(lib.readpast_config_set, encoded(key, "a setting"), encoded(_text(key, value), key))
     return config

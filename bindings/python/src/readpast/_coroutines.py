@@ -11,7 +11,6 @@ from contextvars import ContextVar, copy_context
 from typing import Any, Callable, NamedTuple
 
 from ._signals import Flag
-from ._texts import Seconds, milliseconds
 from .item import Item
 
 _log = logging.getLogger("readpast.worker")
@@ -28,14 +27,14 @@ class Changes(NamedTuple):
     stop: Callable[[], None]
 
 
-_is_cancelled: ContextVar[Callable[[], bool]] = ContextVar("readpast_is_cancelled")
+is_cancelled: ContextVar[Callable[[], bool]] = ContextVar("readpast_is_cancelled")
 """Within a handler's coroutine."""
 
 
 def by_worker() -> bool:
     """Whether a CancelledError that is raised here, in a handler's coroutine, is the worker's doing."""
-    is_cancelled = _is_cancelled.get(None)
-    return is_cancelled is not None and is_cancelled()
+    ask = is_cancelled.get(None)
+    return ask is not None and ask()
 
 
 class Cancelled(Exception):  # noqa: N818
@@ -49,10 +48,10 @@ class Coroutines:
     coroutines.
     """
 
-    def __init__(self, changes: Changes, stop_timeout: Seconds | None) -> None:
-        """Once the worker stops, coroutines may go on for as long as `stop_timeout` says; None: until they end."""
+    def __init__(self, changes: Changes, patience: float | None) -> None:
+        """Once the worker stops, coroutines may go on for `patience` seconds; None: until they end."""
         self._changes = changes
-        self._patience = None if stop_timeout is None else milliseconds(stop_timeout) / 1000
+        self._patience = patience
         self._lock = threading.Lock()
         self._running: set[_Running] = set()
         self._is_overdue = False
@@ -204,7 +203,7 @@ class _Running:
             self.end()
             return
         context = copy_context()
-        context.run(_is_cancelled.set, self.is_cancelled)
+        context.run(is_cancelled.set, self.is_cancelled)
         self._task = context.run(loop.create_task, self._coroutine)
         self._task.add_done_callback(lambda _: self.end())
 

@@ -14,7 +14,6 @@ from typing import Any, Callable, Optional, Union
 
 from ._coroutines import Cancelled, Changes, Coroutines
 from ._logging import Teller, brief, log
-from ._texts import Seconds
 from .item import Item
 from .new_item import json_of
 from .settlement import Settlement
@@ -42,20 +41,31 @@ class Mistake(Exception):  # noqa: N818
 class Handling:
     """Calls a handler, be it a function or a coroutine function."""
 
-    def __init__(self, handler: Handler, changes: Changes, stop_timeout: Seconds | None, teller: Teller) -> None:
+    def __init__(self, handler: Handler, changes: Changes, patience: float | None, teller: Teller) -> None:
         """Raises TypeError for what can be no handler."""
         check(handler)
         self._handler = handler
-        self._coroutines = Coroutines(changes, stop_timeout)
+        self._coroutines = Coroutines(changes, patience)
         self._teller = teller
 
     def handle(self, item: Item) -> Settlement:
-        """Has the work done. Whatever the handler gives or raises, this says how to settle the item."""
-        try:
+        """Has the work done, and says how to settle the item."""
+
+        def give() -> object:
             given: object = self._handler(item)
-            if inspect.iscoroutine(given):
-                given = self._coroutines.run(given, item)
-            settlement = proper(given, item)
+            return self._coroutines.run(given, item) if inspect.iscoroutine(given) else given
+
+        return self.judged(item, give)
+
+    async def awaited(self, item: Item) -> object:
+        """Has the work done on the loop of the caller."""
+        given: object = self._handler(item)
+        return await given if inspect.iscoroutine(given) else given
+
+    def judged(self, item: Item, give: Callable[[], object]) -> Settlement:
+        """Whatever the handler gives or raises, this says how to settle the item."""
+        try:
+            settlement = proper(give(), item)
         except Cancelled:
             return item.release()
         except Mistake as mistake:
@@ -106,6 +116,19 @@ def check(handler: object) -> None:
                 f"{handler!r} is a generator: it would do nothing when it is called. "
                 "A handler does its work and returns a Settlement or None"
             )
+
+
+def plain(handler: Callable[..., object]) -> Any:
+    """The function that decorators and `partial` are around."""
+    function: object = inspect.unwrap(handler)
+    while isinstance(function, partial):
+        function = inspect.unwrap(function.func)
+    return function
+
+
+def is_async(function: object) -> bool:
+    call = getattr(function, "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
 def proper(given: object, item: Item) -> Settlement:

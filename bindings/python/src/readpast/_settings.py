@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TypedDict, Union
 
 _Text = Union[str, None]
 _Texts = Union[list[str], tuple[str, ...], str, None]
+_Places = Union[Mapping[str, str], None]
 _Number = Union[int, str, None]
 _Switch = Union[bool, str, None]
 _Time = Union[timedelta, int, str, None]
@@ -21,6 +23,10 @@ class Settings(TypedDict, total=False):
     """
 
     connection: _Text
+    places: _Places
+    """The connection of each place by its name, for a queue that is spread over several databases."""
+    places_query: _Text
+    place: _Text
     dialect: _Text
     schema: _Text
     worker: _Text
@@ -34,6 +40,7 @@ class Settings(TypedDict, total=False):
     worker_hold_ms: _Time
     worker_max_run_ms: _Time
     lease_ms: _Time
+    lease_grace_ms: _Time
     poll_interval_ms: _Time
     poll_doorbell: _Switch
     recover_interval_ms: _Time

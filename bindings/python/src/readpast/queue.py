@@ -118,6 +118,17 @@ class Queue(Operating):
         shared._take(_shared_c(self._open()))
         return shared
 
+    def at(self, place: str) -> Queue:
+        """Another handle, as of `share`, at one of the places of a queue that is spread over several databases.
+
+        It is for calls that cannot be about all of them. Keys have the place before them there, too.
+        """
+        shared, of_place = ffi.new("readpast_queue *"), encoded(place, "place")
+        self._open().call(lib.readpast_queue_at, of_place, shared)
+        at = Queue.__new__(type(self))
+        at._take(shared[0])
+        return at
+
     @property
     def given_up(self) -> int:
         """How many connections were given up so far, since they fell silent without being closed (docs/worker.md)."""

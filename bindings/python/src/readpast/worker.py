@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Callable, NamedTuple
 
 from ._coroutines import Changes
 from ._engine import Engine, Event, EventKind
 from ._handling import Handler, Handling
 from ._logging import Teller, log
+from ._on_loop import OnLoop, check_async
+from ._on_threads import OnThreads
 from ._signals import Flag, stopping_on_signals
-from ._texts import Seconds, milliseconds_or_none
+from ._texts import Seconds, milliseconds, milliseconds_or_none
 from .batch import Batch
 from .errors import ClosedError, QueueError
 from .figures import Figures
-from .item import Item
 from .queue import Queue
 from .status import State, Status
 
@@ -82,8 +85,11 @@ class Worker:
             raise ValueError("a worker needs a thread")
         self._queue = queue
         self._teller = Teller(queue)
+        self._handler = handler
         changes = Changes(self._wait, self._is_stopping, self.stop)
-        self._handling = Handling(handler, changes, stop_timeout, self._teller)
+        self._patience = None if stop_timeout is None else milliseconds(stop_timeout) / 1000
+        self._handling = Handling(handler, changes, self._patience, self._teller)
+        self._parts = (self._handling, changes, self._fail, threads, batch_size)
         self._threads = threads
         self._batch_size = batch_size
         self._settle_timeout_ms = milliseconds_or_none("settle_timeout", settle_timeout)
@@ -93,10 +99,8 @@ class Worker:
         self._stopping = False
         self._failure: BaseException | None = None
         self._lock = threading.Lock()
-        self._at_work = 0
         self._is_abandoned = False
-        self._over = threading.Event()
-        """No thread is at work any more, or nobody waits for those that are."""
+        self._crew: OnThreads | OnLoop | None = None
 
     def claimed(self, batch: Batch) -> None:
         """For subclasses: called with every batch before its first item is handled, on the worker's threads."""
@@ -125,37 +129,78 @@ class Worker:
         `TimedOutError`: the database did not take the handlers' settlements within `settle_timeout`; they are left to
         their leases.
         """
-        if self._has_run:
-            raise RuntimeError("a worker runs once")
-        self._has_run = True
-        name = self._queue.worker
+        self._begin_run()
         with stopping_on_signals(self.stop, signals):
             if self._stopping:
                 return
             ended = Flag()
-            thread = threading.Thread(target=self._live, args=(ended,), name="readpast worker", daemon=True)
-            line, extra = "worker %s started: threads: %d, items a batch: %d", self._teller()
-            log(logging.INFO, line, name, self._threads, self._batch_size, extra=extra)
+            thread = self._thread(OnThreads(*self._parts), ended.set)
+            with self._logging():
+                try:
+                    thread.start()
+                    ended.wait()
+                    # It has no more to do, and is not to be seen any more.
+                    thread.join()
+                except BaseException:
+                    # While it stops, the next one is raised at once.
+                    if not self._stopping:
+                        self.stop()
+                        if thread.ident is not None:
+                            ended.wait()
+                    raise
+                finally:
+                    if not ended.is_set():
+                        self._handling.close(wait=False)
+        if self._failure is not None:
+            raise self._failure
+
+    async def run_async(self) -> None:
+        """Works until `stop` on the event loop that runs this: what was made on it, as a pool, is there for handlers.
+
+        The handler must be a coroutine function, likewise all functions of `Handlers`: TypeError for others. Of these
+        coroutines as many run at once as there are `threads`; none of them has a thread, and each has a copy of the
+        context in which this was called. `claimed` is called on a thread beside the loop.
+
+        A cancellation is a stop: it lets coroutines go on for `stop_timeout`, settles them, and is raised when that is
+        done. A second one abandons the worker, and waits for the database alone; a third one waits for nothing. For
+        signals use `loop.add_signal_handler(signal.SIGTERM, worker.stop)`.
+
+        Failures are those of `run`; after a cancellation one is its cause.
+        """
+        check_async(self._handler)
+        self._begin_run()
+        if self._stopping:
+            return
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+
+        def tell() -> None:
+            # A closed loop refuses it: nobody waits then.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(ended.set)
+
+        crew = OnLoop(*self._parts, self._patience)
+        thread = self._thread(crew, tell)
+        reactions, cancelled = [self.abandon, self.stop], None
+        with self._logging():
             try:
                 thread.start()
-                ended.wait()
-                # It has no more to do, and is not to be seen any more.
+                while not ended.is_set():
+                    try:
+                        await ended.wait()
+                    except asyncio.CancelledError as error:
+                        if not reactions:
+                            raise
+                        # It is not kept itself: it knows this frame.
+                        cancelled = error.args
+                        crew.is_cancelled = True
+                        reactions.pop()()
                 thread.join()
-            except BaseException:
-                # While it stops, the next one is raised at once.
-                if not self._stopping:
-                    self.stop()
-                    if thread.ident is not None:
-                        ended.wait()
-                raise
             finally:
                 if not ended.is_set():
-                    self._handling.close(wait=False)
-                if self._failure is None:
-                    log(logging.INFO, "worker %s stopped", name, extra=extra)
-                else:
-                    status = self._failure.status if isinstance(self._failure, QueueError) else None
-                    log(logging.ERROR, "worker %s ended: %s", name, self._failure, extra=self._teller(status=status))
+                    self.abandon()
+                crew.close()
+        if cancelled is not None:
+            raise asyncio.CancelledError(*cancelled) from self._failure
         if self._failure is not None:
             raise self._failure
 
@@ -179,13 +224,42 @@ class Worker:
         """
         with self._lock:
             self._is_abandoned = self._stopping = True
-            engine = self._engine
+            engine, crew = self._engine, self._crew
         if engine is not None:
             try:
                 engine.abandon()
             except QueueError as error:
                 _log.debug("nothing to abandon: %s", error)
-        self._over.set()
+        if crew is not None:
+            crew.leave()
+
+    def _begin_run(self) -> None:
+        if self._has_run:
+            raise RuntimeError("a worker runs once")
+        self._has_run = True
+
+    def _thread(self, crew: OnThreads | OnLoop, tell: Callable[[], None]) -> threading.Thread:
+        """The thread of the run, which calls `tell` when it has ended."""
+        with self._lock:
+            self._crew = crew
+            if self._is_abandoned:
+                crew.leave()
+        return threading.Thread(target=self._live, args=(crew, tell), name="readpast worker", daemon=True)
+
+    @contextmanager
+    def _logging(self) -> Generator[None, None, None]:
+        """Logs the begin of a run and its end."""
+        name = self._queue.worker
+        line, extra = "worker %s started: threads: %d, items a batch: %d", self._teller()
+        log(logging.INFO, line, name, self._threads, self._batch_size, extra=extra)
+        try:
+            yield
+        finally:
+            if self._failure is None:
+                log(logging.INFO, "worker %s stopped", name, extra=extra)
+            else:
+                status = self._failure.status if isinstance(self._failure, QueueError) else None
+                log(logging.ERROR, "worker %s ended: %s", name, self._failure, extra=self._teller(status=status))
 
     def _is_stopping(self) -> bool:
         engine = self._engine
@@ -198,80 +272,30 @@ class Worker:
             self._fail(failure)
             return None
 
-    def _live(self, ended: Flag) -> None:
+    def _live(self, crew: OnThreads | OnLoop, tell: Callable[[], None]) -> None:
         """Has the library's worker and our threads live and end. Signal handlers do not run here to interrupt it."""
         try:
             engine = self._engine = Engine(self._queue, until_empty=self._until_empty)
             try:
                 if self._stopping:
                     engine.stop()
-                self._run_threads(engine)
+                self._work(engine, crew)
             finally:
                 engine.free()
         except BaseException as failure:
             self._fail(failure)
         finally:
-            ended.set()
+            tell()
 
-    def _run_threads(self, engine: Engine) -> None:
+    def _work(self, engine: Engine, crew: OnThreads | OnLoop) -> None:
         reader = threading.Thread(target=self._read_events, args=(engine,), name="readpast events", daemon=True)
         reader.start()
-        threads: list[threading.Thread] = []
-        try:
-            for number in range(1, self._threads + 1):
-                name = f"readpast worker {number}"
-                thread = threading.Thread(target=self._work, args=(engine,), name=name, daemon=True)
-                with self._lock:
-                    thread.start()
-                    self._at_work += 1
-                threads.append(thread)
-        except BaseException as failure:
-            self._fail(failure)
-        if threads:
-            self._over.wait()
-        if not self._is_abandoned:
-            for thread in threads:
-                thread.join()
-        self._handling.close(wait=not self._is_abandoned)
+        crew.work(engine, self.claimed)
         try:
             engine.close(self._settle_timeout_ms)
         finally:
             reader.join()
-            self._handling.join()
-
-    def _work(self, engine: Engine) -> None:
-        try:
-            while batch := engine.take(self._batch_size):
-                with batch:
-                    self._work_on(engine, batch)
-            # By `stop`, or because the queue itself was interrupted: for all threads alike.
-            self.stop()
-        except BaseException as failure:
-            if not self._is_abandoned:
-                self._fail(failure)
-        finally:
-            with self._lock:
-                self._at_work -= 1
-                if self._at_work == 0:
-                    self._over.set()
-
-    def _work_on(self, engine: Engine, batch: Batch) -> None:
-        begun: Item | None = None
-        try:
-            self.claimed(batch)
-            for item in batch:
-                if engine.begin(item):
-                    begun = item
-                    engine.end(self._handling.handle(item))
-        except BaseException as failure:
-            if self._is_abandoned:
-                return
-            # First, so that others have the rest at once.
-            self._fail(failure)
-            if begun is not None:
-                engine.end(self._handling.raised(begun, failure))
-            engine.give_back(batch)
-            raise
+            crew.join()
 
     def _read_events(self, engine: Engine) -> None:
         """Logs events and passes them to subclasses, until the worker has closed and nothing is left to read."""

@@ -14,6 +14,10 @@ namespace Readpast.Native
         internal static extern int readpast_queue_share(Handle queue, out Handle shared, out Handle error);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int readpast_queue_at(
+            Handle queue, IntPtr place, out Handle at, out Handle error);
+
+        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern IntPtr readpast_queue_worker(Handle queue);
 
         [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]
