@@ -418,6 +418,21 @@ readpast_status readpast_queue_share(readpast_queue queue,
                                      readpast_queue *shared,
                                      readpast_error *err);
 
+/// Makes another handle, as `readpast_queue_share` does, on the queue at one of its places, for a queue that is spread over several
+/// databases (settings `places.NAME`): for calls that cannot be about all of them, such as `readpast_queue_attach`. Keys have the place
+/// before them there, too.
+///
+/// *Ownership*: the caller frees `*at` with `readpast_queue_free`, before or after `queue`.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*at` is open.
+/// - `READPAST_INVALID_ARGUMENT`: there is no such place; the message names those that there are.
+/// - the failure of the connection, when the place has been away since `readpast_queue_open`.
+readpast_status readpast_queue_at(readpast_queue queue,
+                                  const char *place,
+                                  readpast_queue *at,
+                                  readpast_error *err);
+
 /// Makes a handle on the queue that enqueues and settles on `connection`, the caller's own ODBC connection (`SQLHDBC`) to the
 /// same database, inside the transaction that is open there. The changes are committed or rolled back together with the caller's
 /// other work. The library neither commits nor rolls back, closes nothing, and changes no setting of the connection.
@@ -775,8 +790,8 @@ readpast_status readpast_queue_claim(readpast_queue queue,
 /// For a producer that needs the result of its work.
 ///
 /// The threads of a process that wait for items of one queue share one question to the server. It comes within 20 ms of a
-/// settlement of this process, otherwise 20 ms after the first, then ever later, up to `poll.interval_ms`. No connection is held in
-/// between.
+/// settlement of this process, otherwise 20 ms after the first, then ever later, up to `poll.interval_ms`. On PostgreSQL the
+/// doorbell reports a settlement of another process at once. No connection is held in between.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`.
 ///
@@ -1543,8 +1558,8 @@ void readpast_events_free(readpast_events events);
 ///
 /// `error` has `error_length` bytes or, where that is 0, ends in NUL. `text` has `room` bytes, at least `READPAST_LOG_TEXT_ROOM`.
 ///
-/// *Returns*: the length of the text in bytes, without the NUL at its end. 0 when `error` or `text` is NULL, or the room too
-/// small.
+/// *Returns*: the length of the text in bytes, without the NUL at its end. 0 when `error` is NULL, for which the text is empty; and
+/// when `text` is NULL or the room too small, for which nothing is written.
 size_t readpast_log_text(const char *error,
                          size_t error_length,
                          char *text,

@@ -11,14 +11,14 @@ mod schedules;
 mod setup;
 mod steer;
 
-pub use self::figures::{Longer, stats, trend, types, watched};
+pub use self::figures::{Longer, away, stats, trend, types, watched};
 pub use self::items::{Around, digits, item, progress, progress_of, reason, waits, why};
 pub use self::limits::limit;
 pub use self::pauses::{pause_until, pauses};
 pub use self::question::{Field, Kind, Question};
 pub use self::schedules::{schedule, schedule_time};
 pub use self::setup::{LISTED, doctor, findings, installed, list, setting};
-pub use self::steer::{edited, moved, operated, passed_over, recovered, steered};
+pub use self::steer::{edited, moved, operated, passed_over, rebalanced, recovered, steered};
 
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::did_you_mean;
@@ -26,7 +26,7 @@ use crate::queue::Queue;
 use given::Given;
 
 /// All questions.
-pub static QUESTIONS: [&Question; 30] = [
+pub static QUESTIONS: [&Question; 31] = [
     &figures::STATS,
     &figures::TREND,
     &figures::WATCH,
@@ -43,6 +43,7 @@ pub static QUESTIONS: [&Question; 30] = [
     &steer::RESUME,
     &steer::EDIT,
     &steer::MOVE,
+    &steer::REBALANCE,
     &steer::PURGE,
     &steer::RECOVER,
     &pauses::PAUSES,

@@ -5,11 +5,25 @@
 mod libpq;
 
 use crate::config::LibpqLogin;
+use crate::ident::{Identifier, QuoteStyle};
 use libpq::{Connection, Libpq};
 use std::ffi::CString;
 use std::time::Duration;
 
-/// A connection that listens on a channel.
+/// Whether the sessions of this log-in are the process's own. A pooler names another session than the one that the server has.
+pub(crate) fn is_direct(login: &LibpqLogin) -> Result<(), String> {
+    let asked = || {
+        let connection = Connection::open(Libpq::of_this_process()?, &login.parameters)?;
+        let session = connection.session();
+        let ask = format!(
+            "DO $$ BEGIN IF pg_backend_pid() <> {session} THEN RAISE 'a pooler may share its sessions'; END IF; END $$"
+        );
+        connection.execute(&CString::new(ask).map_err(|_| "a number has a NUL")?)
+    };
+    asked().map_err(|why: String| login.redacted(&why))
+}
+
+/// A connection that listens on channels.
 pub(crate) struct Bell {
     connection: Connection,
     /// The session, as the server numbers it.
@@ -18,21 +32,24 @@ pub(crate) struct Bell {
 
 impl Bell {
     /// Connects and listens; the error says why it cannot be.
-    pub(crate) fn open(login: &LibpqLogin, channel: &str) -> Result<Self, String> {
-        Self::listening(&login.parameters, channel).map_err(|why| login.redacted(&why))
+    pub(crate) fn open(login: &LibpqLogin, channels: &[&str]) -> Result<Self, String> {
+        Self::listening(&login.parameters, channels).map_err(|why| login.redacted(&why))
     }
 
-    fn listening(parameters: &[(String, String)], channel: &str) -> Result<Self, String> {
+    fn listening(parameters: &[(String, String)], channels: &[&str]) -> Result<Self, String> {
         let libpq = Libpq::of_this_process()?;
         let connection = Connection::open(libpq, parameters)?;
-        let listen = CString::new(format!("LISTEN {channel}")).map_err(|_| "the channel has a NUL")?;
-        connection.execute(&listen)?;
+        for channel in channels {
+            let channel = Identifier::new("a channel", channel).map_err(|why| why.to_string())?;
+            let listen = format!("LISTEN {}", channel.quoted(QuoteStyle::DoubleQuotes));
+            connection.execute(&CString::new(listen).map_err(|_| "the channel has a NUL")?)?;
+        }
         let listener = connection.session();
         Ok(Self { connection, listener })
     }
 
-    /// The texts of the notifications that come within `wait`, as soon as there is one. An error: the connection is lost.
-    pub(crate) fn rings(&self, wait: Duration) -> Result<Vec<String>, String> {
+    /// The channels and texts of the notifications that come within `wait`, as soon as there is one. An error: the connection is lost.
+    pub(crate) fn rings(&self, wait: Duration) -> Result<Vec<(String, String)>, String> {
         self.connection.notifications(wait)
     }
 }

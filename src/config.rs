@@ -3,6 +3,7 @@
 mod attributes;
 mod connection;
 mod doorbell;
+mod places;
 mod secrets;
 mod settings;
 
@@ -15,12 +16,20 @@ pub use self::settings::{SETTINGS, Setting, SettingKind, host_name};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::Identifier;
-use std::{fmt, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 /// The settings to open a queue with. One thread at a time sets it; opening copies it.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Config {
     values: [Option<String>; SETTINGS.len()],
+    /// The connection string of each place, by its name.
+    places: BTreeMap<String, String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { values: [const { None }; SETTINGS.len()], places: BTreeMap::new() }
+    }
 }
 
 impl Config {
@@ -38,27 +47,32 @@ impl Config {
     pub fn set(&mut self, key: &str, value: &str) -> Result<&mut Self> {
         let (index, setting) = settings::find(key)?;
         setting.check(value)?;
+        if let Some(place) = settings::place_in(key) {
+            return self.set_place(place, value);
+        }
         self.values[index] = Some(value.to_owned());
         Ok(self)
     }
 
     /// The connection string, as a driver takes it.
     pub(crate) fn connection_string(&self) -> Result<String> {
-        connection::assemble(self.text("connection"), self.application())
+        connection::assemble(self.connection()?, self.application())
     }
 
     /// One more log-in to the same PostgreSQL, through libpq; `None` where only the driver knows the server, and where it is not
     /// wanted.
     pub(crate) fn doorbell(&self) -> Option<LibpqLogin> {
-        if self.text("poll.doorbell") == "off" {
-            return None;
-        }
+        if self.text("poll.doorbell") == "off" { None } else { self.libpq_login() }
+    }
+
+    /// The same, wanted or not.
+    pub(crate) fn libpq_login(&self) -> Option<LibpqLogin> {
         LibpqLogin::new(self.connection_string().ok()?)
     }
 
     /// A value of the connection string that is not secret, such as the driver's name; `key` in lower case.
     pub(crate) fn connection_value(&self, key: &str) -> Option<String> {
-        connection::value(self.text("connection"), key)
+        connection::value(self.connection().ok()?, key)
     }
 
     /// The chosen dialect; `auto` asks the server.
@@ -137,6 +151,11 @@ impl Config {
         Duration::from_millis(self.number(key).into())
     }
 
+    fn values_of(&mut self, key: &'static str) -> &mut Option<String> {
+        let index = settings::find(key).map_or(0, |(index, _)| index);
+        &mut self.values[index]
+    }
+
     fn text(&self, key: &'static str) -> &str {
         match settings::find(key) {
             Ok((index, setting)) => self.values[index].as_deref().unwrap_or(setting.default),
@@ -154,6 +173,9 @@ impl fmt::Debug for Config {
                 Some(value) => map.entry(&setting.key, value),
                 None => &mut map,
             };
+        }
+        for place in self.places.keys() {
+            map.entry(&format_args!("places.{place}"), &"(hidden)");
         }
         map.finish()
     }

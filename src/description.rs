@@ -19,6 +19,7 @@ mod rows;
 mod schedule;
 mod searched;
 mod settable;
+mod spread;
 mod sql;
 mod table;
 mod value;
@@ -44,7 +45,7 @@ pub use self::{
 };
 
 pub(crate) use check::{ATTEMPTS, LEASE_MS};
-pub(crate) use check_item::{CheckedItem, check_items, items_to_json};
+pub(crate) use check_item::{CheckedItem, Sendable, check_items, items_to_json};
 pub(crate) use evolve::{ColumnChange, ColumnTable};
 pub(crate) use key::put_key;
 pub(crate) use kinds::KindSearch;
@@ -53,6 +54,8 @@ pub(crate) use own::{OWN_COLUMNS, SHARD};
 pub(crate) use schedule::{check_name, items_of};
 pub(crate) use searched::{may_hold_json, searched};
 pub(crate) use settable::check_set;
+pub(crate) use spread::elsewhere;
+pub use spread::place_of;
 use sql::why_no_condition;
 pub(crate) use value::{MAX_DELAY_MS, check_step, check_text, column_value, put_due};
 
@@ -91,6 +94,9 @@ pub struct QueueSpec {
     pub shards: Option<i32>,
     /// How many items of a key are in work at once, and how many of it start in a time; four at most.
     pub limits: Vec<LimitSpec>,
+    /// The columns by whose values an item finds its place, where the queue is spread over several databases; 4 at most. Empty: any
+    /// place will do.
+    pub spread_by: Vec<Identifier>,
     /// How many attempts an item has, unless the queue's setting overrides it.
     pub max_attempts: i32,
     /// Whether each ended attempt is recorded, with its result.

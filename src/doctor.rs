@@ -20,8 +20,10 @@ use crate::description::QueueSpec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, QueueName, nearest};
 use crate::install;
+use crate::places::found;
 use crate::render::SCHEMA_VERSION;
 use crate::session::{MISSING_RIGHT, Session};
+use crate::threads;
 
 pub use crate::finding::{Finding, Severity};
 
@@ -33,13 +35,34 @@ pub fn check(config: &Config, queue: Option<&str>) -> Result<Vec<Finding>> {
     check_queues(config, &queue.map(str::to_owned).into_iter().collect::<Vec<_>>())
 }
 
-/// Checks the server and these queues; where none is named, every queue of the schema.
+/// Checks the server and these queues; where none is named, every queue of the schema. Over several places each is checked, and stands
+/// before the objects of its findings; one that is away is a finding.
 ///
 /// # Errors
 /// As [`check`].
 pub fn check_queues(config: &Config, queues: &[String]) -> Result<Vec<Finding>> {
-    let schema = config.schema()?;
     queues.iter().try_for_each(|queue| QueueName::new(queue).map(drop))?;
+    let each = found(config)?.each()?;
+    if let [one] = each.as_slice() {
+        return check_at(one, queues);
+    }
+    let found = threads::each(&each, |config| check_at(config, queues));
+    Ok(each.iter().zip(found).flat_map(|(config, found)| at_place(config.place().unwrap_or_default(), found)).collect())
+}
+
+fn at_place(place: &str, found: Result<Vec<Finding>>) -> Vec<Finding> {
+    match found {
+        Ok(found) => {
+            let named = |of: Finding| Finding { object: format!("{place}: {}", of.object), ..of };
+            found.into_iter().map(named).collect()
+        }
+        Err(error) => vec![Finding::error("place", place, error.to_string(), "")],
+    }
+}
+
+/// The same in one database.
+fn check_at(config: &Config, queues: &[String]) -> Result<Vec<Finding>> {
+    let schema = config.schema()?;
     let mut examined = Examined { session: Session::open(config)?, schema, findings: Vec::new() };
     driver::check(config, &mut examined);
     examined.run("server", server::check)?;

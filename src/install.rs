@@ -4,9 +4,11 @@ mod citus;
 mod dropping;
 pub(crate) mod encoding;
 mod owners;
+mod places;
 
 pub(crate) use self::citus::{ELSEWHERE, unfit};
 pub use self::dropping::{Dropping, drop_queue, dropping};
+pub(crate) use self::places::at_any;
 
 use crate::config::Config;
 use crate::description::{QueueSpec, Storage};
@@ -14,6 +16,7 @@ use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::{Identifier, did_you_mean};
 use crate::item::{Rows, Value};
+use crate::places::found;
 use crate::render::{self, Made, Name, Object, SCHEMA_VERSION, Target, Upgrade};
 use crate::session::{MISSING_RIGHT, Param, Session};
 use std::path::Path;
@@ -28,14 +31,25 @@ const INSTALLED: &str = "installed";
 /// it as described. Doing it again changes nothing. All of it happens in one transaction under a lock of the schema, so that it
 /// is there as a whole or not at all, and two at once take turns.
 ///
+/// Over several places ([`Config::places`]) it goes from one to the other, and another time goes on where it has failed.
+///
 /// The login needs the rights to create schemas, types, tables, views and procedures; workers do not.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidArgument`] when the description contradicts itself, [`ErrorKind::PermissionDenied`] when the schema, or an
 /// object of one of its names, belongs to an owner whose triggers and functions this login must not run,
 /// [`ErrorKind::SchemaNewer`] when a newer library has been here, [`ErrorKind::SchemaMismatch`] when a changed description would
-/// lose data, [`ErrorKind::Unsupported`] when Citus shards the schema and cannot have the queue there: nothing is changed then.
+/// lose data, [`ErrorKind::Unsupported`] when Citus shards the schema and cannot have the queue there: nothing is changed then. Over several places
+/// also [`ErrorKind::InvalidArgument`] for a description that several databases cannot hold together, and
+/// [`ErrorKind::SchemaMismatch`] where the places have different ones.
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
+    match found(config)?.each()?.as_slice() {
+        [one] => install_at(one, spec),
+        places => places::install(places, spec),
+    }
+}
+
+fn install_at(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
     let schema = config.schema()?;
     // A description that a program built was not checked by the parser.
     spec.map(QueueSpec::check).transpose()?;
@@ -175,12 +189,16 @@ pub struct Installed {
     pub table: Option<Name>,
 }
 
-/// The queues in the schema of `config`, by their names. A login that may use one of them may call it.
+/// The queues in the schema of `config`, by their names. A login that may use one of them may call it. Over several places: those of any
+/// place that answers, as the first of them has each.
 ///
 /// # Errors
-/// [`ErrorKind::SchemaMissing`] where nothing is installed.
+/// [`ErrorKind::SchemaMissing`] where nothing is installed; over several places the failure of the first, if none answers.
 pub fn installed(config: &Config) -> Result<Vec<Installed>> {
-    installed_in(&mut Session::open(config)?, &config.schema()?)
+    match found(config)?.each()?.as_slice() {
+        [one] => installed_in(&mut Session::open(one)?, &one.schema()?),
+        several => places::installed(several),
+    }
 }
 
 /// The same, on an open connection.

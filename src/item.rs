@@ -1,12 +1,14 @@
 //! The plain data of a queue: new items, claimed items, and their vocabulary. No I/O.
 
 mod after;
+mod agreed;
 mod answer;
 mod attempt;
 mod base64;
 mod columns;
 mod filter;
 mod json;
+mod key;
 mod lease;
 mod life;
 mod limit;
@@ -24,6 +26,7 @@ mod span;
 mod state;
 mod stats;
 mod time;
+mod total;
 mod trace;
 mod trend;
 mod verdict;
@@ -31,7 +34,9 @@ mod watched;
 mod why;
 mod written;
 
+pub(crate) use self::agreed::agreed;
 pub(crate) use self::base64::{from_base64, put_base64};
+pub(crate) use self::key::{KeyForm, place_of_key};
 pub(crate) use self::life::Life;
 pub(crate) use self::made::{Shape, made as made_batch};
 
@@ -59,7 +64,7 @@ pub use self::{
     time::{normalize_utc, utc_text},
     trend::Trend,
     verdict::Verdict,
-    watched::{Holding, Refused, Trouble, Watched},
+    watched::{Holding, OfPlace, PlaceAway, Refused, Trouble, Watched},
     why::{Standing, Why},
 };
 
@@ -316,6 +321,11 @@ impl<'a> Item<'a> {
     #[must_use]
     pub fn value_of(&self, name: &str) -> Option<Value<'a>> {
         self.value(self.rows.place_of(name)?)
+    }
+
+    /// The place among [`Self::columns`] of the one that [`Self::value_of`] finds by this name.
+    pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
+        self.rows.place_of(name)
     }
 
     /// The W3C `traceparent` of the trace in which the item was enqueued: the parent of a handler's span. `None` where the

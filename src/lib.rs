@@ -55,6 +55,8 @@ pub mod render;
 
 mod session;
 
+pub mod places;
+
 mod bell;
 
 mod pool;

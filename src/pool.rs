@@ -59,6 +59,23 @@ pub struct Connections {
     pub hanging: u64,
 }
 
+impl Connections {
+    /// The figures of both.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            most: self.most + other.most,
+            open: self.open + other.open,
+            idle: self.idle + other.idle,
+            opened: self.opened + other.opened,
+            waiting: self.waiting + other.waiting,
+            waits: self.waits + other.waits,
+            waited: self.waited + other.waited,
+            given_up: self.given_up + other.given_up,
+            hanging: self.hanging + other.hanging,
+        }
+    }
+}
+
 #[derive(Default)]
 struct PoolState {
     /// Sessions at rest; the last one rested least.

@@ -182,7 +182,8 @@ impl<'a> Target<'a> {
 
     /// The objects that every install makes anew: the functions that classify a status, and the catalog.
     pub(crate) fn functions(self) -> Result<Vec<Object>> {
-        let mut objects = self.objects("schema/functions.sql", context! { longest_ms => MAX_DELAY_MS })?;
+        let mut objects = self.objects("schema/lifeline.sql", context! {})?;
+        objects.extend(self.objects("schema/functions.sql", context! { longest_ms => MAX_DELAY_MS })?);
         objects.extend(self.objects("schema/action.sql", context! {})?);
         objects.extend(self.objects("schema/pause.sql", context! {})?);
         Ok(objects)

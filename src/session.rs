@@ -40,12 +40,16 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Session {
     thread: OwnThread<Link>,
     dialect: Dialect,
+    /// The text before the keys of answers, where this is one of several places.
+    prefix: Option<Arc<str>>,
     /// The time limit of a call.
     limit: Duration,
     /// The time limit by the settings.
     longest: Duration,
     opened: Instant,
     fate: Fate,
+    /// Since when it has had its worker's lock.
+    pub(crate) lifeline: Option<Instant>,
 }
 
 /// The meaning of the errors so far for the connection.
@@ -91,7 +95,9 @@ impl Session {
         };
         let dialect = connected.unwrap_or_else(|why| Err(diagnose::unanswered_login(why)))?;
         let limit = query_timeout(config) + GRACE;
-        let mut session = Self { thread, dialect, limit, longest: limit, opened: Instant::now(), fate: Fate::Usable };
+        let prefix = config.key_prefix().map(Arc::from);
+        let (opened, fate) = (Instant::now(), Fate::Usable);
+        let mut session = Self { thread, dialect, prefix, limit, longest: limit, opened, fate, lifeline: None };
         let settings = dialect.session_settings(
             config.number("lock.timeout_ms"),
             config.number("query.timeout_ms"),
@@ -134,7 +140,10 @@ impl Session {
     /// reported success: rows of a result that an error follows may be wrong.
     pub fn call(&mut self, text: &Arc<str>, params: &[Param<'_>], shape: ReadCells) -> Result<Rows> {
         let (text, bound) = (Arc::clone(text), bind::all(params));
-        let rows = self.ask(move |link| link.call(&text, &bound, shape))?;
+        let mut rows = self.ask(move |link| link.call(&text, &bound, shape))?;
+        if let (Some(rows), Some(prefix), true) = (&mut rows, &self.prefix, shape.has_keys()) {
+            rows.put_before_keys(prefix);
+        }
         rows.ok_or_else(|| {
             // The results behind the count are still unread.
             self.fate = Fate::ServerGone;
@@ -157,6 +166,15 @@ impl Session {
     pub fn results(&mut self, text: &str, params: &[Param<'_>]) -> Result<Vec<Rows>> {
         let (text, bound) = (text.to_owned(), bind::all(params));
         self.ask(move |link| link.results(&text, &bound))
+    }
+
+    /// The same of rows with the answer columns.
+    pub(crate) fn results_with_keys(&mut self, text: &str, params: &[Param<'_>]) -> Result<Vec<Rows>> {
+        let mut results = self.results(text, params)?;
+        if let Some(prefix) = &self.prefix {
+            results.iter_mut().for_each(|rows| rows.put_before_keys(prefix));
+        }
+        Ok(results)
     }
 
     /// Runs `work` in a transaction, which commits when it succeeds and rolls back when it fails.

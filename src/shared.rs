@@ -6,6 +6,7 @@ mod doorbell;
 mod ends;
 mod interrupt;
 mod lease_renewer;
+mod lifeline;
 mod minute_turns;
 mod of_queue;
 mod outage;
@@ -24,6 +25,7 @@ pub(crate) use self::{
     ends::{End, Turn},
     interrupt::Interrupt,
     lease_renewer::{LeaseHolder, LeaseRenewer, Renewals, Renews},
+    lifeline::{Doubt, Lifeline},
     of_queue::{OfQueue, RunningWorker},
     outage::Outage,
     poll_coordinator::{PollWaiter, before_recovery},

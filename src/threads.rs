@@ -20,6 +20,7 @@ mod process_end {
 pub(crate) use process_end::{leave, this_thread};
 
 use crate::error::{Error, ErrorKind, Result};
+use std::panic;
 use std::thread::{self, JoinHandle};
 
 /// A number of this thread, which no other has as long as it lives. `Thread::id` makes a handle of a thread that Rust did not start, and
@@ -37,6 +38,23 @@ pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<
     let thread = thread::Builder::new().name(name.to_owned());
     let started = blocked(|| thread.spawn(work));
     started.map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread could be started: {error}")))
+}
+
+/// Does the work for each of `items` at once: the first on this thread, the others on threads of their own, or here where the system has
+/// none left.
+pub(crate) fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let Some((first, others)) = items.split_first() else { return Vec::new() };
+    thread::scope(|scope| {
+        let work = &work;
+        let start = |item| blocked(|| thread::Builder::new().spawn_scoped(scope, move || work(item))).map_err(|_| item);
+        let started: Vec<_> = others.iter().map(start).collect();
+        let mut done = vec![work(first)];
+        done.extend(started.into_iter().map(|started| match started {
+            Ok(thread) => thread.join().unwrap_or_else(|why| panic::resume_unwind(why)),
+            Err(item) => work(item),
+        }));
+        done
+    })
 }
 
 /// Runs `start` while this thread blocks all signals, and the thread that it starts inherits that for good: a signal to the

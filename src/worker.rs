@@ -1,20 +1,32 @@
 //! Workers in Rust: threads that take items from the engine, call the handler, and end them.
 
+#[cfg(feature = "tokio")]
+mod async_job;
 mod crew;
 mod failure;
+mod handlers;
 mod job;
+#[cfg(feature = "tokio")]
+mod on_tokio;
 mod procedure;
 mod renewal;
 mod stop;
+mod unreadable;
 mod verdict;
+mod work;
 
+#[cfg(feature = "tokio")]
+pub use self::async_job::AsyncJob;
 pub use self::{
     failure::trace_panics,
+    handlers::{Handlers, Next},
     job::Job,
     procedure::{Procedure, Worked},
     renewal::Renewal,
     stop::Stop,
+    unreadable::Unreadable,
     verdict::IntoVerdict,
+    work::{from_column, from_columns},
 };
 pub use crate::engine::Event;
 
@@ -71,6 +83,8 @@ pub struct Worker {
     batch_size: u32,
     stop: Stop,
     settle_timeout: Option<Duration>,
+    #[cfg(feature = "tokio")]
+    stop_timeout: Option<Duration>,
     until_empty: bool,
     observer: Option<Observer>,
 }
@@ -86,6 +100,8 @@ impl Worker {
             batch_size: 1,
             stop: Stop::default(),
             settle_timeout: None,
+            #[cfg(feature = "tokio")]
+            stop_timeout: None,
             until_empty: false,
             observer: None,
         }
@@ -108,6 +124,13 @@ impl Worker {
     /// by default. Then it gives up, and the leases run out.
     pub fn settle_timeout(mut self, timeout: Duration) -> Self {
         self.settle_timeout = Some(timeout);
+        self
+    }
+
+    /// How long futures of [`Worker::run_async`] may go on after a stop: until they end by default. Nothing ends functions.
+    #[cfg(feature = "tokio")]
+    pub fn stop_timeout(mut self, timeout: Duration) -> Self {
+        self.stop_timeout = Some(timeout);
         self
     }
 
@@ -139,17 +162,57 @@ impl Worker {
     /// # Panics
     /// When an observer does. Panics of handlers stay with their items.
     pub fn run<R: IntoVerdict>(&self, handler: impl Fn(&Job<'_>) -> R + Sync) -> Result<()> {
+        crew::run(&self.crew()?, &handler)
+    }
+
+    /// Works until it is stopped, as [`Worker::run`] does, with a handler whose futures run on the caller's tokio runtime, as many at
+    /// once as [`Worker::threads`]; one that waits needs no thread. `batch_size` has no effect. Two threads of the worker wait for the
+    /// library. Each future is inside a span `process` of the crate `tracing`, with queue, worker, key, attempt and action.
+    ///
+    /// A future whose item is lost is dropped, likewise one that goes on for longer than [`Worker::stop_timeout`] after a stop; the item
+    /// is given back, and the attempt does not count. Dropping the future of this call does that at once with all items; so does the end
+    /// of the runtime.
+    ///
+    /// ```no_run
+    /// # async fn work(queue: &readpast::Queue, pool: std::sync::Arc<str>) -> readpast::Result<()> {
+    /// let worker = readpast::Worker::new(queue).threads(100);
+    /// worker
+    ///     .run_async(move |job| {
+    ///         let pool = pool.clone();
+    ///         async move {
+    ///             let to = job.text("Recipient").ok_or("there is no recipient")?;
+    ///             println!("mail to {to} by {pool}");
+    ///             Ok::<_, &str>(())
+    ///         }
+    ///     })
+    ///     .await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Worker::run`].
+    ///
+    /// # Panics
+    /// Outside a runtime, and when an observer panics.
+    #[cfg(feature = "tokio")]
+    pub async fn run_async<F: Future<Output: IntoVerdict> + Send + 'static>(
+        &self,
+        handler: impl Fn(AsyncJob) -> F + Send + Sync + 'static,
+    ) -> Result<()> {
+        on_tokio::run(self.crew()?, self.stop_timeout, handler).await
+    }
+
+    fn crew(&self) -> Result<Crew> {
         check("threads", self.threads, MAX_THREADS)?;
         check("items of a batch", self.batch_size, MAX_ITEMS)?;
-        let crew = Crew {
-            queue: &self.queue,
+        Ok(Crew {
+            queue: self.queue.clone(),
             threads: self.threads,
             batch_size: self.batch_size,
-            stop: &self.stop,
+            stop: self.stop.clone(),
             settle_timeout: self.settle_timeout,
             terms: WorkerTerms { until_empty: self.until_empty, observer: self.observer.clone() },
-        };
-        crew::run(crew, &handler)
+        })
     }
 }
 

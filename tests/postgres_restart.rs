@@ -5,60 +5,13 @@ use readpast::error::ErrorKind;
 use readpast::item::{Action, Answer, ItemState};
 use readpast::queue::Queue;
 use std::collections::HashMap;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use support::cluster::Cluster;
 use support::scratch::{Scratch, all, item};
 
 const ITEMS: usize = 400;
-
-/// The server, as the one who runs it.
-struct Cluster {
-    program: PathBuf,
-    data: PathBuf,
-    owner: String,
-}
-
-impl Cluster {
-    /// The cluster that `.ci/with_cluster.sh` made; `None` when the server at hand is somebody else's.
-    fn at_hand() -> Option<Self> {
-        let variable = |name: &str| std::env::var(format!("READPAST_PG_{name}")).ok();
-        let program = PathBuf::from(variable("BIN")?).join("pg_ctl");
-        Some(Self { program, data: variable("DATA")?.into(), owner: variable("USER")? })
-    }
-
-    /// Kills the server, as a power cut would, and starts it again on its port.
-    fn crash_and_return(&self) {
-        self.control(&["stop", "--mode=immediate"]);
-        self.control(&["start"]);
-    }
-
-    fn control(&self, arguments: &[&str]) {
-        let is_owner = Command::new("id").arg("-un").output().unwrap().stdout.trim_ascii_end() == self.owner.as_bytes();
-        let mut command = if is_owner {
-            Command::new(&self.program)
-        } else {
-            let mut command = Command::new("runuser");
-            command.args(["-u", &self.owner, "--"]).arg(&self.program);
-            command
-        };
-        let log = self.data.with_file_name("log");
-        command
-            .args(arguments)
-            .args(["--wait", "--timeout=600"])
-            .arg("--silent")
-            .arg("--pgdata")
-            .arg(&self.data)
-            .arg("--log")
-            .arg(log);
-        // The server would keep our output open, and a reader would wait for its end for ever.
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
-        let status = command.status().unwrap();
-        assert!(status.success(), "pg_ctl {arguments:?}: {status}");
-    }
-}
 
 /// The knowledge that the workers share.
 #[derive(Default)]
@@ -149,9 +102,9 @@ fn workers_outlive_a_server_that_dies_and_returns_and_nothing_is_lost_or_done_tw
     assert!(settled.values().all(|times| *times == 1), "and none twice");
 
     // While the server is away, opening reports it
-    cluster.control(&["stop", "--mode=fast"]);
+    cluster.stop();
     let error = Queue::open(&scratch.config(&[("retry.budget_ms", "0")]), "Job").unwrap_err();
-    cluster.control(&["start"]);
+    cluster.start();
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
     Queue::open(&scratch.config(&[]), "Job").unwrap();
 }

@@ -11,7 +11,10 @@ const END: &str = "<!-- The figures end. -->";
 
 /// The parts of the page, each with its benchmarks: their files, and the names under which they keep figures.
 pub const PARTS: [(&str, &[(&str, &str)]); 4] = [
-    ("The limit", &[("command/benches/limit.rs", "limit"), ("benches/heads.rs", "heads")]),
+    (
+        "The limit",
+        &[("command/benches/limit.rs", "limit"), ("benches/heads.rs", "heads"), ("benches/places.rs", "places")],
+    ),
     ("Handlers of one item", &[("benches/handlers.rs", "handlers")]),
     ("Beside other queues", &[("benches/peers.rs", "peers")]),
     (

@@ -58,7 +58,8 @@ edition = "2024"
 readpast = { path = "../readpast" }
 END
 build --manifest-path "$dir/my_worker/Cargo.toml"
-! grep --quiet '^name = "clap"' "$dir/my_worker/Cargo.lock" || fail 'the library brings the needs of the command with it'
+! grep --quiet --extended-regexp '^name = "(clap|tokio)"' "$dir/my_worker/Cargo.lock" ||
+    fail 'the library brings the needs of the command or of a feature with it'
 
 echo '-- its work'
 # In a database of its own: other checks have queues of this name too.

@@ -4,7 +4,7 @@ use super::given::Given;
 use super::pauses::{PAUSED, pauses};
 use super::question::{Field, Question, boolean, number, text};
 use crate::error::Result;
-use crate::item::{Filter, ItemState, OfType, QueueStats, Trend, Watched, utc_text};
+use crate::item::{Filter, ItemState, OfType, PlaceAway, QueueStats, Trend, Watched, utc_text};
 use crate::queue::{MAX_ITEMS, Queue};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -97,6 +97,11 @@ const SEEN: &[Field] = &[
     number("due", "how many items are due now and wait for a worker"),
     boolean("due_capped", "whether there may be more"),
     number("oldest_due_ms", "how long the longest-waiting of them has been due").or_none(),
+    number(
+        "startable_ms",
+        "the same of those that have room within the queue's limits; none where none has, or there are no limits",
+    )
+    .or_none(),
     number("in_flight", "how many items are in flight"),
     boolean("in_flight_capped", "whether there may be more"),
     number("expired", "how many of them have outlived their lease"),
@@ -118,6 +123,8 @@ const SEEN: &[Field] = &[
     text("refused[].reason", "the refused call, and why"),
     number("refused[].times", "how often"),
     number("refused[].again_ms", "until the next try; negative when it is possible").or_none(),
+    text("away[].place", "a place of several that did not answer: the figures are those of the others"),
+    text("away[].error", "why not"),
 ];
 
 const MOST: &[Field] = &[number("most", "the rows of each look, 1 to 1000000; 10000 by default").or_none()];
@@ -324,6 +331,7 @@ pub fn watched(watched: &Watched) -> Value {
         "due": stats.due,
         "due_capped": watched.due_capped,
         "oldest_due_ms": stats.oldest_due_ms,
+        "startable_ms": watched.startable_ms.flatten(),
         "in_flight": stats.count(ItemState::Processing),
         "in_flight_capped": watched.is_capped(ItemState::Processing),
         "expired": stats.expired,
@@ -344,7 +352,14 @@ pub fn watched(watched: &Watched) -> Value {
         "workers_capped": watched.are_workers_capped(),
         "errors": errors.collect::<Vec<_>>(),
         "refused": refused.collect::<Vec<_>>(),
+        "away": away(&watched.away),
     })
+}
+
+/// The places without figures.
+#[must_use]
+pub fn away(away: &[PlaceAway]) -> Value {
+    away.iter().map(|of| json!({"place": of.place, "error": of.error.to_string()})).collect()
 }
 
 /// The items whose last attempt took longer than a limit, or that are in work for longer, by their state.

@@ -92,6 +92,12 @@ impl<'a> Given<'a> {
         self.raw("filter").map(Filter::from_json).transpose()
     }
 
+    /// Texts; none where the argument is left out.
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>> {
+        let texts = self.value(name, "an array of texts", |raw| serde_json::from_str(raw).ok())?;
+        Ok(texts.unwrap_or_default())
+    }
+
     pub(super) fn items(&self) -> Result<Option<Vec<GivenItem>>> {
         let wanted = "an array of objects with a \"key\" and, if it is to be unchanged, a \"token\"";
         self.value("items", wanted, |raw| {

@@ -23,6 +23,7 @@ const ONE: &[Field] = &[
     text("limits[].who", "the person who changed it; null: it is as the description says").or_none(),
     text("limits[].reason", "the reason").or_none(),
     text("limits[].set_at", "when it was changed, in UTC, by the server's clock").or_none(),
+    text("limits[].place", "the only place of several at which it stands so; null: all").or_none(),
 ];
 
 pub(super) static LIMITS: Question = Question {
@@ -76,6 +77,6 @@ pub fn limit(limit: &Limit) -> Value {
     json!({
         "by": limit.by, "key": limit.key, "at_once": limit.at_once, "in_work": limit.in_work, "room": limit.room(),
         "rate": limit.rate.map(|rate| rate.to_string()), "burst": limit.burst, "free_at": limit.free_at, "who": limit.who,
-        "reason": limit.reason, "set_at": limit.set_at,
+        "reason": limit.reason, "set_at": limit.set_at, "place": limit.place,
     })
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The members of a pause.
 pub(super) const PAUSED: &[Field] = &[
     text("pauses[].type", "a type of which nothing is claimed; null: all of the queue").or_none(),
+    text("pauses[].place", "the only place of several that it holds; null: all").or_none(),
     text("pauses[].since", "when the pause began, in UTC, by the server's clock"),
     text("pauses[].until", "when it ends by itself; null: when somebody resumes").or_none(),
     text("pauses[].who", "the person, as the program that paused reported it"),
@@ -84,7 +85,7 @@ fn answer(queue: &Queue) -> Result<String> {
 pub fn pauses(pauses: &[Pause]) -> Value {
     let document = |pause: &Pause| {
         json!({
-            "type": pause.kind, "since": pause.since, "until": pause.until, "who": pause.who, "login": pause.login,
+            "type": pause.kind, "place": pause.place, "since": pause.since, "until": pause.until, "who": pause.who, "login": pause.login,
             "reason": pause.reason,
         })
     };

@@ -19,6 +19,7 @@ pub(super) static SETTINGS: Question = Question {
         number("settings[].value", "the value that counts"),
         text("settings[].by", "the table that has it, or `description`"),
         number("settings[].described", "the value in the description"),
+        text("settings[].place", "the only place of several that has it so; null: all").or_none(),
     ]],
     run: |queue, _| Ok(json!({"settings": queue.settings()?.iter().map(setting).collect::<Vec<_>>()}).to_string()),
 };
@@ -29,6 +30,7 @@ const ONE: &[Field] = &[
     number("value", "the value that counts now"),
     text("by", "the table that has it, or `description`"),
     number("described", "the value in the description"),
+    text("place", "the only place of several that has it so; null: all").or_none(),
 ];
 
 pub(super) static SET: Question = Question {
@@ -106,6 +108,7 @@ pub fn setting(setting: &QueueSetting) -> Value {
     };
     json!({
         "name": setting.name, "param": setting.param, "value": value, "by": by, "described": setting.described,
+        "place": setting.place,
     })
 }
 

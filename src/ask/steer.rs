@@ -5,7 +5,7 @@ use super::items::FILTER;
 use super::question::{Field, Question, list, number, object, text};
 use crate::error::{ErrorKind, Result};
 use crate::item::{Answer, Batch, Edit, ItemRef, ItemState, OperatorAction, OperatorVerb as Verb, Outcome};
-use crate::queue::{MAX_ITEMS, Moved, Queue};
+use crate::queue::{MAX_ITEMS, Moved, Queue, Rebalanced};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ fn steer(verb: Verb, queue: &Queue, given: &Given<'_>) -> Result<String> {
             return Err(refuse(format!("the items are given in one of two ways: {forms}")));
         }
     };
-    let outcomes = queue.inner().act(verb, &items, set, operation.as_deref())?;
+    let outcomes = queue.act_as(verb, &items, set, operation.as_deref())?;
     let mut answer = steered(verb, &items, &outcomes);
     answer["after"] = json!(next);
     Ok(answer.to_string())
@@ -221,6 +221,29 @@ pub fn moved(item: &ItemRef<'_>, moved: &Moved) -> Value {
     let mut answer = answer_of("moved", &[*item], std::slice::from_ref(&moved.outcome));
     answer["new_key"] = json!(Some(&moved.key).filter(|key| !key.is_empty()));
     answer
+}
+
+pub(super) static REBALANCE: Question = Question {
+    name: "rebalance",
+    meaning: "Moves the items that wait at another place than theirs to their place, after places were added, or before some are removed. Call \
+              it again after one that was cut: nothing is lost, and nothing is there twice.",
+    arguments: &[list("without", "the names of places that are to run empty").or_none()],
+    answer: &[&[
+        number("moved", "how many items were moved"),
+        number("refused", "how many stay, since they have changed meanwhile or cannot be read"),
+        text("reason", "why the first that cannot be read stays").or_none(),
+    ]],
+    run: |queue, given| {
+        let without = given.texts("without")?;
+        let without: Vec<_> = without.iter().map(String::as_str).collect();
+        Ok(rebalanced(&queue.rebalance(&without)?).to_string())
+    },
+};
+
+/// The answer to a rebalance.
+#[must_use]
+pub fn rebalanced(done: &Rebalanced) -> Value {
+    json!({"moved": done.moved, "refused": done.kept, "reason": done.reason})
 }
 
 pub(super) static PURGE: Question = Question {

@@ -20,10 +20,10 @@ pub(super) use self::{
 
 use super::procedures::Procedures;
 use crate::calls::{CallTerms, Claimed, Operation, Sessions, SettleAnswer, Settling};
-use crate::description::CheckedItem;
+use crate::description::Sendable;
 use crate::dialect::Calls;
 use crate::error::Result;
-use crate::item::{NewItem, QueueStats, Receipt};
+use crate::item::{QueueStats, Receipt};
 
 impl Procedures for HandWritten {
     fn own(&self) -> Option<&Calls> {
@@ -43,7 +43,7 @@ impl Procedures for HandWritten {
         &self,
         on: &dyn Sessions,
         terms: &CallTerms,
-        items: &[(&NewItem, CheckedItem)],
+        items: &[Sendable<'_>],
         operation: &Operation,
     ) -> Result<Vec<Receipt>> {
         enqueue::enqueue(self, on, terms, items, operation)

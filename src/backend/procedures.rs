@@ -2,10 +2,10 @@
 
 use super::unsupported::unsupported;
 use crate::calls::{self, CallTerms, Claimed, Operation, Sessions, SettleAnswer, Settling};
-use crate::description::CheckedItem;
+use crate::description::Sendable;
 use crate::dialect::Calls;
 use crate::error::Result;
-use crate::item::{NewItem, QueueStats, Receipt, Watched};
+use crate::item::{QueueStats, Receipt, Watched};
 
 /// The procedures of a queue. Installed ones serve all calls but claims, unless an implementation overrides that.
 pub(crate) trait Procedures: Send + Sync {
@@ -36,7 +36,7 @@ pub(crate) trait Procedures: Send + Sync {
         &self,
         on: &dyn Sessions,
         terms: &CallTerms,
-        items: &[(&NewItem, CheckedItem)],
+        items: &[Sendable<'_>],
         operation: &Operation,
     ) -> Result<Vec<Receipt>> {
         calls::enqueue(on, terms, self.calls("enqueue", "they have no procedure for it")?, items, operation)

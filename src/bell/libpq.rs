@@ -140,8 +140,8 @@ impl Connection {
         if status == COMMAND_OK { Ok(()) } else { Err(self.error()) }
     }
 
-    /// Waits for notifications, and takes all that there are.
-    pub(super) fn notifications(&self, wait: Duration) -> Result<Vec<String>, String> {
+    /// Waits for notifications, and takes all that there are: the channel and the text of each.
+    pub(super) fn notifications(&self, wait: Duration) -> Result<Vec<(String, String)>, String> {
         let deadline = Instant::now() + wait;
         loop {
             // SAFETY: as above.
@@ -152,7 +152,8 @@ impl Connection {
             // SAFETY: each notification is read before it is freed, once.
             unsafe {
                 while let Some(notification) = (self.libpq.notifies)(self.connection).as_ref() {
-                    texts.push(CStr::from_ptr(notification.text).to_string_lossy().into_owned());
+                    let of = |text| CStr::from_ptr(text).to_string_lossy().into_owned();
+                    texts.push((of(notification.channel), of(notification.text)));
                     (self.libpq.free)(ptr::from_ref(notification).cast_mut().cast());
                 }
             }

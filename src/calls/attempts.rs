@@ -13,8 +13,7 @@ const MOST: i32 = 1000;
 
 pub(crate) fn attempts(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, key: &str) -> Result<Vec<Attempt>> {
     let Some(call) = &calls.attempts else { return Ok(Vec::new()) };
-    terms.spec.check_key(key)?;
-    let params = [Param::Text(key), Param::Integer(MOST)];
+    let params = [Param::Text(terms.check_key(key)?), Param::Integer(MOST)];
     let rows =
         on.ask(CallKind::Attempts, YieldsTo::Closing, |session| session.call(call, &params, ReadCells::Times))?;
     (0..rows.len()).map(|row| attempt(&rows, row)).collect()

@@ -120,6 +120,31 @@ pub(crate) fn sleep(
     session.execute(statement, &params).map(drop)
 }
 
+/// Items for whose ends a process waits.
+pub(crate) struct Awaited<'a> {
+    /// The queue's name in the names of its objects.
+    pub(crate) stem: &'a str,
+    pub(crate) keys: &'a [String],
+    pub(crate) channel: &'a str,
+    /// The session that listens on it.
+    pub(crate) listener: i32,
+    /// The process rings itself, too, to prove the bell.
+    pub(crate) rings: bool,
+}
+
+/// Asks that who settles one of the items notifies the channel.
+pub(crate) fn await_ends(session: &mut Session, statement: &str, awaited: &Awaited<'_>) -> Result<()> {
+    let keys = serde_json::json!(awaited.keys).to_string();
+    let params = [
+        Param::Text(awaited.stem),
+        Param::Text(&keys),
+        Param::Text(awaited.channel),
+        Param::Integer(awaited.listener),
+        Param::Integer(awaited.rings.into()),
+    ];
+    session.execute(statement, &params).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

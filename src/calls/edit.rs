@@ -26,7 +26,7 @@ pub(crate) fn edit(
     let members = members(&terms.spec, edit)?;
     for (i, item) in items.iter().enumerate() {
         let key = if item.key.is_empty() { Err(refuse("the key is empty".to_owned())) } else { Ok(item.key) };
-        key.and_then(|key| terms.spec.check_key(key)).map_err(|error| error.in_context(format!("item {i}")))?;
+        key.and_then(|key| terms.check_key(key).map(drop)).map_err(|error| error.in_context(format!("item {i}")))?;
     }
     in_parts(terms.dialect, items, operation, true, |part| {
         let outcomes = one_part(on, terms, calls, &to_json(terms, part.items, &members)?, &part.operation)?;
@@ -72,7 +72,7 @@ fn to_json(terms: &CallTerms, items: &[ItemRef<'_>], members: &str) -> Result<St
     let mut out = String::from("[");
     for (i, item) in items.iter().enumerate() {
         out.push_str(if i > 0 { ",{\"key\":" } else { "{\"key\":" });
-        put_key(&mut out, terms.spec.has_composite_key(), item.key).map_err(refuse)?;
+        put_key(&mut out, terms.key_form(), item.key).map_err(refuse)?;
         out.push_str(&format!(
             ",\"token\":{},\"attempt\":0{members}}}",
             json!(item.token.filter(|token| !token.is_empty()))

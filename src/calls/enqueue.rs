@@ -4,11 +4,11 @@ use super::answers;
 use super::operation::{Attempts, Operation};
 use super::sessions::{Ask, Sessions, YieldsTo};
 use super::terms::CallTerms;
-use crate::description::{CheckedItem, items_to_json};
+use crate::description::{CheckedItem, Sendable, items_to_json};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ident::QueueName;
-use crate::item::{Answer, NewItem, Receipt, Rows, answer_column};
+use crate::item::{Answer, Receipt, Rows, answer_column};
 use crate::metrics::CallKind;
 use crate::session::{Param, ReadCells};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ pub(crate) fn enqueue(
     on: &dyn Sessions,
     terms: &CallTerms,
     calls: &Calls,
-    items: &[(&NewItem, CheckedItem)],
+    items: &[Sendable<'_>],
     operation: &Operation,
 ) -> Result<Vec<Receipt>> {
-    let json = items_to_json(items.iter().map(|(_, checked)| checked));
+    let json = items_to_json(items.iter().map(|(_, checked)| *checked));
     let params = [Param::Text(&operation.id), Param::Text(&json)];
     let mut attempts = Attempts::default();
     let result = on.ask(CallKind::Enqueue, YieldsTo::Closing, |session| {
@@ -41,8 +41,19 @@ pub(crate) fn enqueue_within<'a>(
     make: impl FnOnce(&Arc<str>, &[Param<'_>]) -> Result<Rows>,
 ) -> Result<Vec<Receipt>> {
     let count = items.len();
-    let json = items_to_json(items);
-    let params = [Param::Text(&json), Param::OptionalText(identity)];
+    put_within(queue, calls, &items_to_json(items), identity, count, make)
+}
+
+/// The same of `count` items that are written already.
+pub(crate) fn put_within(
+    queue: &QueueName,
+    calls: &Calls,
+    json: &str,
+    identity: Option<&str>,
+    count: usize,
+    make: impl FnOnce(&Arc<str>, &[Param<'_>]) -> Result<Rows>,
+) -> Result<Vec<Receipt>> {
+    let params = [Param::Text(json), Param::OptionalText(identity)];
     let rows = make(&calls.enqueue_within, &params).map_err(|error| key_taken(queue, error))?;
     receipts(&rows, count)
 }

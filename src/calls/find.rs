@@ -18,8 +18,8 @@ pub(crate) struct Page<'a> {
 }
 
 pub(crate) fn find(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, page: &Page<'_>) -> Result<Batch> {
-    let (filter, max) = checked(terms, page)?;
-    let params = [Param::Text(&filter), Param::Text(page.after.unwrap_or_default()), max, Param::OptionalInteger(None)];
+    let (filter, after, max) = checked(terms, page)?;
+    let params = [Param::Text(&filter), Param::Text(after), max, Param::OptionalInteger(None)];
     let rows =
         on.ask(CallKind::Find, YieldsTo::Closing, |session| session.call(&calls.find, &params, ReadCells::Answers))?;
     Ok(found(terms, rows))
@@ -37,11 +37,11 @@ pub(crate) fn look(
         let message = format!("the number of items to look at is {most}; it is from 1 to {}", i32::MAX);
         Error::new(ErrorKind::InvalidArgument, message)
     })?;
-    let (filter, max) = checked(terms, page)?;
-    let params = [Param::Text(&filter), Param::Text(page.after.unwrap_or_default()), max, Param::Integer(most)];
+    let (filter, after, max) = checked(terms, page)?;
+    let params = [Param::Text(&filter), Param::Text(after), max, Param::Integer(most)];
     // On SQL Server the end is in a result of its own.
     let mut results = on.ask(CallKind::Find, YieldsTo::Closing, |session| match session.dialect() {
-        Dialect::SqlServer => session.results(&calls.find, &params),
+        Dialect::SqlServer => session.results_with_keys(&calls.find, &params),
         Dialect::Postgres => Ok(vec![session.call(&calls.find, &params, ReadCells::Answers)?]),
     })?;
     let further = results.last_mut().and_then(Rows::take_further);
@@ -49,14 +49,14 @@ pub(crate) fn look(
     Ok((found(terms, rows), further))
 }
 
-fn checked(terms: &CallTerms, page: &Page<'_>) -> Result<(String, Param<'static>)> {
+fn checked<'p>(terms: &CallTerms, page: &Page<'p>) -> Result<(String, &'p str, Param<'static>)> {
     let max = check_count("the number of items to find", page.max)?;
     check_keys(terms, page.filter)?;
     if page.after == Some("") {
         return Err(Error::new(ErrorKind::InvalidArgument, "the key to go on after is empty; leave it out"));
     }
-    page.after.map(|key| terms.spec.check_key(key)).transpose()?;
-    Ok((sent(terms, page.filter)?, Param::Integer(max)))
+    let after = page.after.map(|key| terms.check_key(key)).transpose()?;
+    Ok((sent(terms, page.filter)?, after.unwrap_or_default(), Param::Integer(max)))
 }
 
 fn found(terms: &CallTerms, rows: Rows) -> Batch {
@@ -66,11 +66,11 @@ fn found(terms: &CallTerms, rows: Rows) -> Batch {
 /// The filter as the procedures read it: values in the form of their columns.
 pub(super) fn sent(terms: &CallTerms, filter: &Filter) -> Result<String> {
     let columns = searched(&terms.spec, &filter.columns).map_err(|why| Error::new(ErrorKind::InvalidArgument, why))?;
-    filter.with_columns(terms.spec.has_composite_key(), &columns)
+    filter.with_columns(terms.key_form(), &columns)
 }
 
 /// Refuses a text that cannot be a key; the filter itself refuses an empty one.
 pub(super) fn check_keys(terms: &CallTerms, filter: &Filter) -> Result<()> {
     let mut keys = filter.keys.iter().flatten().filter(|key| !key.is_empty());
-    keys.try_for_each(|key| terms.spec.check_key(key))
+    keys.try_for_each(|key| terms.check_key(key).map(drop))
 }

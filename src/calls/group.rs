@@ -44,9 +44,9 @@ pub(crate) fn head(
         return Ok(None);
     }
     Ok(match (rows.value(0, 0), rows.value(0, 1)) {
-        (Value::Text(key), state) if key != item.key() => {
+        (Value::Text(key), state) => {
             let state = if let Value::Text(word) = state { word.parse().ok() } else { None };
-            Some((key.to_owned(), state))
+            Some((terms.key_of(key.to_owned()), state)).filter(|(key, _)| key != item.key())
         }
         _ => None,
     })

@@ -39,6 +39,7 @@ fn limit(rows: &Rows, row: usize) -> Limit {
         who: optional_text(rows, row, 9),
         reason: optional_text(rows, row, 10),
         set_at: time(11),
+        place: None,
     }
 }
 

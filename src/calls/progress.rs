@@ -22,10 +22,10 @@ pub(crate) fn report(
     let mut outcomes = Vec::with_capacity(reports.len());
     for part in reports.chunks(MAX_ITEMS as usize) {
         let items = part.iter().map(|report| {
-            terms.spec.check_key(report.key)?;
+            let key = terms.check_key(report.key)?;
             let text = report.text.and_then(kept_text);
             Ok(json!({
-                "key": report.key, "token": report.token, "attempt": report.attempt, "percent": kept_percent(report.percent),
+                "key": key, "token": report.token, "attempt": report.attempt, "percent": kept_percent(report.percent),
                 "text": text,
             }))
         });
@@ -47,19 +47,19 @@ pub(crate) fn unsupported(terms: &CallTerms) -> Error {
 pub(crate) fn progress(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, keys: &[&str]) -> Result<Vec<Progress>> {
     let Some(call) = calls.progress.as_ref().filter(|_| !keys.is_empty()) else { return Ok(Vec::new()) };
     check_count("the number of keys", u32::try_from(keys.len()).unwrap_or(u32::MAX))?;
-    keys.iter().try_for_each(|key| terms.spec.check_key(key))?;
+    let keys = keys.iter().map(|key| terms.check_key(key)).collect::<Result<Vec<_>>>()?;
     let keys = json!(keys).to_string();
     let params = [Param::Text(&keys)];
     let rows =
         on.ask(CallKind::Progress, YieldsTo::Closing, |session| session.call(call, &params, ReadCells::Times))?;
-    (0..rows.len()).map(|row| one(&rows, row)).collect()
+    (0..rows.len()).map(|row| one(terms, &rows, row)).collect()
 }
 
-fn one(rows: &Rows, row: usize) -> Result<Progress> {
+fn one(terms: &CallTerms, rows: &Rows, row: usize) -> Result<Progress> {
     let text = |column| if let Value::Text(text) = rows.value(row, column) { Some(text.to_owned()) } else { None };
     let percent = if let Value::Integer(percent) = rows.value(row, 1) { i32::try_from(percent).ok() } else { None };
     match (text(0), text(3)) {
-        (Some(key), Some(reported)) => Ok(Progress { key, percent, text: text(2), reported }),
+        (Some(key), Some(reported)) => Ok(Progress { key: terms.key_of(key), percent, text: text(2), reported }),
         _ => Err(Error::new(ErrorKind::Protocol, "the server returned a malformed progress")),
     }
 }

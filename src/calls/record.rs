@@ -2,7 +2,7 @@
 
 use super::sessions::{Ask, Sessions, YieldsTo};
 use super::terms::CallTerms;
-use crate::catalog::{flag, number, optional_text, text};
+use crate::catalog::{number, optional_text, text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{ItemState, Minute, OperatorAction, RegisteredWorker, Rows, Watched, text_of_us, time_of_ms};
 use crate::metrics::CallKind;
@@ -97,7 +97,14 @@ pub(crate) fn actions(
     Ok((0..rows.len()).map(|row| action(&rows, row)).collect())
 }
 
-/// The actions on many items that no process is at work on, each with its verb.
+/// Whether this very record of arrived items is there: by the session, in its transaction.
+pub(crate) fn has_arrived(session: &mut Session, terms: &CallTerms, record: &str) -> Result<bool> {
+    let queue = stem(terms);
+    let params = [Param::Text(&queue), Param::Text(record)];
+    Ok(!run(session, terms, "action_arrived", &params)?.is_empty())
+}
+
+/// The actions on many items that no process is at work on, and the records of items on their way, each with its verb.
 pub(crate) fn open(on: &dyn Sessions, terms: &CallTerms) -> Result<Vec<(i64, String)>> {
     let queue = stem(terms);
     let rows = ask(on, terms, CallKind::Actions, "actions_open", &[Param::Text(&queue)])?;
@@ -110,17 +117,29 @@ pub(crate) struct SeenWorker {
     /// Its queue, as in the rows of the schema.
     queue: String,
     worker: String,
+    /// How long its lock may be free; 0: no session of it has one.
+    grace_ms: i64,
 }
 
 impl SeenWorker {
-    pub(crate) fn of(terms: &CallTerms) -> Self {
-        Self { queue: stem(terms), worker: terms.worker.clone() }
+    pub(crate) fn of(terms: &CallTerms, grace_ms: i64) -> Self {
+        Self { queue: stem(terms), worker: terms.worker.clone(), grace_ms }
     }
+}
+
+/// The session takes the lock of its worker.
+pub(crate) fn take_lifeline(session: &mut Session, terms: &CallTerms) -> Result<()> {
+    run(session, terms, "lifeline", &[Param::Text(&stem(terms)), Param::Text(&terms.worker)]).map(drop)
+}
+
+/// Makes sure that the session lives.
+pub(crate) fn prove(session: &mut Session, terms: &CallTerms) -> Result<()> {
+    run(session, terms, "prove", &[]).map(drop)
 }
 
 /// Reports that these workers of the process are there.
 pub(crate) fn seen(session: &mut Session, terms: &CallTerms, workers: &BTreeSet<SeenWorker>, host: &str) -> Result<()> {
-    let member = |seen: &SeenWorker| json!({"queue": seen.queue, "worker": seen.worker});
+    let member = |seen: &SeenWorker| json!({"queue": seen.queue, "worker": seen.worker, "grace": seen.grace_ms});
     let workers = workers.iter().map(member).collect::<Value>().to_string();
     let params = [
         Param::Text(&workers),
@@ -147,20 +166,24 @@ pub(crate) fn workers(on: &dyn Sessions, terms: &CallTerms) -> Result<Vec<Regist
     Ok((0..rows.len()).map(worker).collect())
 }
 
-/// Takes the turn to keep the figures of this minute, or keeps them: whether it was this caller's.
-pub(crate) fn keep_minute(session: &mut Session, terms: &CallTerms, watched: Option<&Watched>) -> Result<bool> {
-    let queue = stem(terms);
-    let figure = |of: fn(&Watched) -> Option<i64>| Param::OptionalLong(watched.and_then(of));
-    let params = [
-        Param::Text(&queue),
-        figure(|watched| Some(watched.stats.due)),
-        figure(|watched| watched.stats.oldest_due_ms),
-        figure(|watched| Some(watched.stats.count(ItemState::Processing))),
-        figure(|watched| Some(watched.stats.count(ItemState::Failed))),
-        figure(|watched| Some(watched.ended_per_minute)),
-    ];
-    let rows = run(session, terms, "minute_keep", &params)?;
-    Ok(flag(&rows, 0, 0))
+/// Keeps these figures as those of this minute, each of a queue by its name in names of objects; without figures it asks whether no
+/// process keeps them. The places of those that were kept, or are to be.
+pub(crate) fn keep_minutes(
+    session: &mut Session,
+    terms: &CallTerms,
+    minutes: &[(&str, Option<&Watched>)],
+) -> Result<Vec<usize>> {
+    let member = |(queue, watched): &(&str, Option<&Watched>)| match watched {
+        None => json!({"queue": queue}),
+        Some(watched) => json!({
+            "queue": queue, "due": watched.stats.due, "oldest_ms": watched.stats.oldest_due_ms,
+            "in_flight": watched.stats.count(ItemState::Processing), "failed": watched.stats.count(ItemState::Failed),
+            "ended": watched.ended_per_minute,
+        }),
+    };
+    let minutes = minutes.iter().map(member).collect::<Value>().to_string();
+    let rows = run(session, terms, "minute_keep", &[Param::Text(&minutes)])?;
+    Ok((0..rows.len()).filter_map(|row| number(&rows, row, 0).and_then(|place| usize::try_from(place).ok())).collect())
 }
 
 /// The minutes after `since`, the oldest first.
@@ -181,7 +204,7 @@ pub(crate) fn minutes(on: &dyn Sessions, terms: &CallTerms, since: SystemTime) -
 }
 
 /// The queue's name in its rows.
-pub(super) fn stem(terms: &CallTerms) -> String {
+pub(crate) fn stem(terms: &CallTerms) -> String {
     terms.dialect.queue_stem(&terms.spec.queue)
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn redrive(
         return Err(Error::new(ErrorKind::InvalidArgument, format!("item {i}: the key is empty")));
     }
     for (i, item) in items.iter().enumerate() {
-        terms.spec.check_key(item.key).map_err(|error| error.in_context(format!("item {i}")))?;
+        terms.check_key(item.key).map(drop).map_err(|error| error.in_context(format!("item {i}")))?;
     }
     in_parts(terms.dialect, items, operation, true, |part| {
         let outcomes = one_part(on, terms, calls, part.items, &part.operation)?;
@@ -55,8 +55,7 @@ fn to_json(terms: &CallTerms, items: &[ItemRef<'_>]) -> Result<String> {
     let mut out = String::from("[");
     for (i, item) in items.iter().enumerate() {
         out.push_str(if i > 0 { ",{\"key\":" } else { "{\"key\":" });
-        put_key(&mut out, terms.spec.has_composite_key(), item.key)
-            .map_err(|why| Error::new(ErrorKind::InvalidArgument, why))?;
+        put_key(&mut out, terms.key_form(), item.key).map_err(|why| Error::new(ErrorKind::InvalidArgument, why))?;
         out.push_str(&format!(",\"token\":{}}}", json!(item.token.filter(|token| !token.is_empty()))));
     }
     out.push(']');

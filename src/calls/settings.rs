@@ -6,7 +6,7 @@ use super::terms::CallTerms;
 use crate::description::{ATTEMPTS, LEASE_MS, QueueSpec};
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::Value;
+use crate::item::{Value, agreed};
 use crate::metrics::CallKind;
 use crate::session::{Param, ReadCells};
 use std::ops::RangeInclusive;
@@ -24,6 +24,16 @@ pub struct QueueSetting {
     pub value: Option<i32>,
     /// The value in the description, which holds then.
     pub described: i32,
+    /// The only place that has it so; `None`: all places of the queue.
+    pub place: Option<String>,
+}
+
+impl QueueSetting {
+    /// The settings of several places.
+    pub(crate) fn of_places(each: &[(&str, Vec<Self>)]) -> Vec<Self> {
+        let agree = |there: &[&Self]| there.iter().all(|of| *of == there[0]);
+        agreed(each, |of| of.name, agree, |there| there[0].clone(), |of, place| of.place = Some(place.to_owned()))
+    }
 }
 
 /// A setting that the procedures know: its name, its range, and its value in a description.
@@ -59,6 +69,7 @@ pub(crate) fn settings(on: &dyn Sessions, terms: &CallTerms, calls: &Calls) -> R
             table: table(terms),
             value,
             described: (known.described)(&terms.spec),
+            place: None,
         })
     };
     KNOWN.iter().map(read).collect()

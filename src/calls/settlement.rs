@@ -1,8 +1,9 @@
 //! A settlement in the JSON of the procedures.
 
+use super::terms::CallTerms;
 use crate::description::{QueueSpec, Storage, check_set, check_step, check_text, put_due, put_key};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Action, Settlement, read_followers};
+use crate::item::{Action, KeyForm, Settlement, read_followers};
 use serde_json::{Map, json};
 
 /// The reason why no items follow a settlement of such a queue.
@@ -10,15 +11,18 @@ const NO_FOLLOWERS: &str =
     "no items can follow in the same commit: procedures that were written by hand commit by themselves";
 
 /// The array that the procedure reads. Errors count the items from `first` on.
-pub(crate) fn to_json(spec: &QueueSpec, settlements: &[Settlement<'_>], first: usize) -> Result<String> {
-    let composite = spec.has_composite_key();
+pub(crate) fn to_json(terms: &CallTerms, settlements: &[Settlement<'_>], first: usize) -> Result<String> {
+    written(&terms.spec, terms.key_form(), settlements, first)
+}
+
+fn written(spec: &QueueSpec, form: KeyForm<'_>, settlements: &[Settlement<'_>], first: usize) -> Result<String> {
     let mut out = String::with_capacity(settlements.len() * 128 + 2);
     out.push('[');
     for (i, settlement) in settlements.iter().enumerate() {
         if i > 0 {
             out.push(',');
         }
-        write_json(&mut out, composite, spec, settlement)
+        write_json(&mut out, form, spec, settlement)
             .and_then(|()| write_set(&mut out, spec, settlement.action == Action::Complete, settlement.set))
             .map_err(|error| error.in_context(format_args!("item {}", first + i)))?;
         out.push('}');
@@ -30,7 +34,7 @@ pub(crate) fn to_json(spec: &QueueSpec, settlements: &[Settlement<'_>], first: u
 /// Checks that `settlement` can be sent to a queue of this description.
 pub(crate) fn check(spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
     let mut out = String::new();
-    write_json(&mut out, false, spec, settlement)?;
+    write_json(&mut out, KeyForm::PLAIN, spec, settlement)?;
     write_set(&mut out, spec, settlement.action == Action::Complete, settlement.set)?;
     check_then(spec, settlement)
 }
@@ -46,7 +50,7 @@ fn check_then(spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
 
 /// Appends one element but for its end and its `set`, or returns its mistake. Members of every settlement are written straight
 /// into the text, since workers do little else.
-fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
+fn write_json(out: &mut String, form: KeyForm<'_>, spec: &QueueSpec, settlement: &Settlement<'_>) -> Result<()> {
     let refused = |why: String| Error::new(ErrorKind::InvalidArgument, why);
     let refuse = |why: &str| Err(refused(why.to_owned()));
     // A table without a token column shows none for an item that was never changed.
@@ -58,10 +62,10 @@ fn write_json(out: &mut String, composite: bool, spec: &QueueSpec, settlement: &
         _ => {}
     }
     out.push_str("{\"key\":");
-    put_key(out, composite, settlement.key).map_err(refused)?;
+    put_key(out, form, settlement.key).map_err(refused)?;
     out.push_str(",\"token\":");
     match token {
-        Some(token) => put_key(out, false, token).map_err(refused)?,
+        Some(token) => put_key(out, KeyForm::PLAIN, token).map_err(refused)?,
         None => out.push_str("null"),
     }
     out.push_str(&format!(",\"attempt\":{},\"status\":\"{}\"", settlement.attempt, settlement.action.target()));
@@ -104,6 +108,10 @@ mod tests {
 
     const COMPOSITE: &str = r#", "table": {"name": "t", "key": ["a", {"name": "b", "source": "producer"}],
         "status": {"column": "s", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}"#;
+
+    fn to_json(spec: &QueueSpec, settlements: &[Settlement<'_>], first: usize) -> Result<String> {
+        written(spec, KeyForm { composite: spec.has_composite_key(), prefix: None }, settlements, first)
+    }
 
     fn spec(more: &str) -> QueueSpec {
         QueueSpec::from_json(&format!(r#"{{"queue": "Q", "columns": [], "steps": ["one", "two"]{more}}}"#)).unwrap()

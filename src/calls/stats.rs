@@ -48,13 +48,14 @@ pub(crate) fn watch(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, most: i
     let types = types.iter().map(|name| OfType { name: name.clone(), ..OfType::default() });
     let mut watched = Watched { types: types.collect(), ..Watched::default() };
     for row in 0..rows.len() {
+        let key = terms.key_of(text(row, 5).to_owned());
         watched.record(&FigureRow {
             name: text(row, 0),
             value: number(row, 1),
             capped: rows.value(row, 2) == Value::Boolean(true),
             ms: number(row, 3),
             detail: text(row, 4),
-            key: text(row, 5),
+            key: &key,
         });
     }
     Ok(watched.conclude())

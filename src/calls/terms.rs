@@ -2,11 +2,11 @@
 
 use super::kind_filter::KindFilter;
 use crate::config::Config;
-use crate::description::QueueSpec;
+use crate::description::{CheckedItem, QueueSpec, elsewhere, place_of};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::Identifier;
-use crate::item::{Batch, Rows, normalize_utc, utc_text};
+use crate::item::{Batch, KeyForm, Rows, normalize_utc, place_of_key, utc_text};
 use crate::session::{Param, ReadCells, Session};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -27,6 +27,16 @@ pub(crate) struct CallTerms {
     json_columns: Vec<String>,
     /// Whether claims mark their items with their numbers.
     marks_claims: bool,
+    /// The place of the handle, where the queue is spread over several.
+    at: Option<AtPlace>,
+}
+
+/// One of several places.
+struct AtPlace {
+    /// Its name, and a slash: the text before its keys.
+    prefix: String,
+    /// The names of all places.
+    all: Vec<String>,
 }
 
 impl CallTerms {
@@ -47,6 +57,9 @@ impl CallTerms {
             run_at: spec.run_time().then_some(run_at),
             json_columns: spec.json_columns(),
             marks_claims: spec.marks_claims(),
+            at: config
+                .key_prefix()
+                .map(|prefix| AtPlace { prefix, all: config.places().into_iter().map(str::to_owned).collect() }),
             spec,
         })
     }
@@ -64,6 +77,46 @@ impl CallTerms {
     /// The queue's name.
     pub(crate) fn queue(&self) -> &str {
         self.spec.queue.as_str()
+    }
+
+    /// The queue's name in the log, with the place.
+    pub(crate) fn label(&self) -> String {
+        self.place().map_or_else(|| self.queue().to_owned(), |place| format!("{} at {place}", self.queue()))
+    }
+
+    /// The place, where the queue is spread over several.
+    pub(crate) fn place(&self) -> Option<&str> {
+        self.at.as_ref().and_then(|at| place_of_key(&at.prefix))
+    }
+
+    /// The form of keys in requests.
+    pub(crate) fn key_form(&self) -> KeyForm<'_> {
+        KeyForm { composite: self.spec.has_composite_key(), prefix: self.at.as_ref().map(|at| at.prefix.as_str()) }
+    }
+
+    /// The key as the database knows it, if it can be one of this queue.
+    pub(crate) fn check_key<'k>(&self, key: &'k str) -> Result<&'k str> {
+        let key = self.key_form().here(key).map_err(|why| Error::new(ErrorKind::InvalidItem, why))?;
+        self.spec.check_key(key).map(|()| key)
+    }
+
+    /// A key of the database as callers know it.
+    pub(crate) fn key_of(&self, key: String) -> String {
+        match &self.at {
+            Some(at) if !key.is_empty() => at.prefix.clone() + &key,
+            _ => key,
+        }
+    }
+
+    /// Refuses an item that belongs at another place.
+    pub(crate) fn check_place(&self, spec: &QueueSpec, item: &CheckedItem) -> Result<()> {
+        let Some(at) = &self.at else { return Ok(()) };
+        let Some(text) = spec.spread_text(item) else { return Ok(()) };
+        let here = place_of_key(&at.prefix).unwrap_or_default();
+        match place_of(at.all.iter().map(String::as_str), &text) {
+            Some(place) if place != here => Err(elsewhere(here, place)),
+            _ => Ok(()),
+        }
     }
 
     /// The length of a lease where the queue's settings have none.

@@ -10,13 +10,12 @@ use crate::session::{Param, ReadCells};
 
 pub(crate) fn waits(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, key: &str) -> Result<Vec<Wait>> {
     let Some(call) = &calls.waits else { return Ok(Vec::new()) };
-    terms.spec.check_key(key)?;
-    let params = [Param::Text(key)];
+    let params = [Param::Text(terms.check_key(key)?)];
     let rows = on.ask(CallKind::Why, YieldsTo::Closing, |session| session.call(call, &params, ReadCells::Times))?;
-    (0..rows.len()).map(|row| wait(&rows, row)).collect()
+    (0..rows.len()).map(|row| wait(terms, &rows, row)).collect()
 }
 
-fn wait(rows: &Rows, row: usize) -> Result<Wait> {
+fn wait(terms: &CallTerms, rows: &Rows, row: usize) -> Result<Wait> {
     let text = |column| if let Value::Text(text) = rows.value(row, column) { Some(text) } else { None };
     let is_parent = match rows.value(row, 0) {
         Value::Integer(number) => Some(number != 0),
@@ -27,7 +26,7 @@ fn wait(rows: &Rows, row: usize) -> Result<Wait> {
     match (is_parent, text(1), text(3).map(OnFailed::read)) {
         (Some(is_parent), Some(key), Some(Ok(on_failed))) => Ok(Wait {
             is_parent,
-            key: key.to_owned(),
+            key: terms.key_of(key.to_owned()),
             state: state(2),
             on_failed,
             is_over: text(4).is_some(),

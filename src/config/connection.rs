@@ -72,6 +72,29 @@ pub(super) fn assemble(text: &str, application: &str) -> Result<String> {
     Ok(out)
 }
 
+/// The connection string with these attributes in the place of its own, and behind them those that it lacks.
+pub(super) fn changed(text: &str, attributes: &str) -> Result<String> {
+    let changes = parse(attributes)?;
+    if changes.is_empty() {
+        return Err(refuse("nothing differs from the connection; write Key=Value;".to_owned()));
+    }
+    let pairs = parse(text)?;
+    let put = |out: &mut String, written: &str, value: &str, braced: bool| {
+        let whole = if braced { format!("{{{}}}", value.replace('}', "}}")) } else { value.to_owned() };
+        out.push_str(&format!("{written}={whole};"));
+    };
+    let mut out = String::new();
+    for pair in &pairs {
+        match changes.iter().find(|change| change.key == pair.key) {
+            Some(change) => put(&mut out, &pair.written, &change.value, change.braced),
+            None => put(&mut out, &pair.written, &pair.value, pair.braced),
+        }
+    }
+    let new = changes.iter().filter(|change| !has(&pairs, &change.key));
+    new.for_each(|change| put(&mut out, &change.written, &change.value, change.braced));
+    Ok(out)
+}
+
 /// The driver that a connection string names.
 pub(crate) fn driver_named(text: &str) -> Option<String> {
     driver_of(&parse(text).ok()?).map(ToOwned::to_owned)

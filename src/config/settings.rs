@@ -42,13 +42,36 @@ pub struct Setting {
 /// The most kinds of items that a claim can name.
 pub(crate) const MAX_KINDS: usize = 100;
 
+/// The setting for each place, by its name in the reference.
+pub(super) const PLACES: &str = "places.NAME";
+
 /// All settings.
-pub const SETTINGS: [Setting; 31] = [
+pub const SETTINGS: [Setting; 35] = [
     Setting {
         key: "connection",
         kind: SettingKind::ConnectionString,
         default: "",
-        meaning: "ODBC connection string, with the driver in it. Required.",
+        meaning: "ODBC connection string, with the driver in it. Required, but with `places.NAME`.",
+    },
+    Setting {
+        key: PLACES,
+        kind: SettingKind::ConnectionString,
+        default: "",
+        meaning: "Connection string of the place NAME, for a queue that is spread over several databases ([scale.md](scale.md#places)); one \
+                  setting for each. NAME has letters, digits, `-` and `_`, and is not `query`.",
+    },
+    Setting {
+        key: "places.query",
+        kind: SettingKind::Text(4000),
+        default: "",
+        meaning: "In place of `places.NAME`: a query on `connection` whose rows are the places, each with its name and how its connection string \
+                  differs (`Server=tcp:north;Database=work`). `citus` stands for the nodes of Citus. It is made when a queue is opened.",
+    },
+    Setting {
+        key: "place",
+        kind: SettingKind::Text(40),
+        default: "",
+        meaning: "The one of the places at which to work. Empty: all of them.",
     },
     Setting {
         key: "dialect",
@@ -134,6 +157,13 @@ pub const SETTINGS: [Setting; 31] = [
         kind: SettingKind::Number(10, 86_400_000),
         default: "",
         meaning: "How long a lease lasts unless it is renewed, on the server's clock. Empty: as the queue says.",
+    },
+    Setting {
+        key: "lease.grace_ms",
+        kind: SettingKind::Number(0, 3_600_000),
+        default: "3000",
+        meaning: "How long no connection of a worker may be left at the server before others take it for dead, and its items run again, \
+                  whatever their leases say. 0: their leases alone decide, as they do through a pooler that shares sessions.",
     },
     Setting {
         key: "poll.interval_ms",
@@ -298,11 +328,17 @@ pub(super) fn texts(value: &str) -> Option<Vec<String>> {
 
 /// The setting called `key` and its place in the table.
 pub(super) fn find(key: &str) -> Result<(usize, &'static Setting)> {
+    let key = if place_in(key).is_some() { PLACES } else { key };
     SETTINGS.iter().enumerate().find(|(_, setting)| setting.key == key).ok_or_else(|| {
         let known: Vec<_> = SETTINGS.iter().map(|setting| setting.key).collect();
         let near = did_you_mean(key, known.iter().copied());
         refuse(format!("there is no setting {}{near}; there are {}", Excerpt(key), known.join(", ")))
     })
+}
+
+/// The place to which a setting's key gives a connection.
+pub(super) fn place_in(key: &str) -> Option<&str> {
+    key.strip_prefix("places.").filter(|place| *place != "query")
 }
 
 /// The most characters of a name that is generated for a worker. Users' tables often have little room for it.

@@ -6,6 +6,7 @@ mod columns;
 mod limits;
 mod options;
 mod rows;
+mod spread;
 mod states;
 mod subtypes;
 mod table;

@@ -14,6 +14,9 @@ pub(crate) struct CheckedItem {
     pub(crate) columns: Vec<(String, String)>,
 }
 
+/// An item as it was given, and in the form to be sent.
+pub(crate) type Sendable<'a> = (&'a NewItem, &'a CheckedItem);
+
 /// Checks each of `items`.
 pub(crate) fn check_items(spec: &QueueSpec, items: &[NewItem]) -> Result<Vec<CheckedItem>> {
     let given = given(spec);

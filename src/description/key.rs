@@ -2,7 +2,7 @@
 
 use super::{ColumnKind, KeyColumn, QueueSpec, Storage};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
-use crate::item::is_utc;
+use crate::item::{KeyForm, is_utc};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -55,8 +55,9 @@ impl QueueSpec {
 /// the `keys` of a filter. It is JSON text, or where the key has several columns the array in the caller's text: `"key": ["a",
 /// "1"]`. So a key travels as JSON once, and the procedures take each column's value from its place. In answers, and as the key
 /// to go on after, it is the caller's text.
-pub(crate) fn put_key(out: &mut String, composite: bool, key: &str) -> std::result::Result<(), String> {
-    if composite {
+pub(crate) fn put_key(out: &mut String, form: KeyForm<'_>, key: &str) -> std::result::Result<(), String> {
+    let key = form.here(key)?;
+    if form.composite {
         // The text is sent unchanged, once it is known to be an array.
         let _: Vec<&RawValue> = serde_json::from_str(key).map_err(|_| {
             format!("the key {} is no JSON array of the key's columns; take it from the item", Excerpt(key))

@@ -3,6 +3,8 @@
 /// Work of a fetcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FetcherAction {
+    /// Release all that has not begun. Needs no call.
+    HandBack { gaps: u64 },
     /// Release items that have waited for a handler too long. Needs no call.
     GiveBack,
     /// Mark items whose handlers have run for too long. Needs no call.

@@ -2,9 +2,11 @@
 //! [`Wake`].
 
 use super::action::FetcherAction;
+use super::begin::Begin;
+use super::in_flight::ClaimName;
 use super::state::{EngineState, Phase};
 use crate::calls::MAX_ITEMS;
-use crate::shared::CleaningDue;
+use crate::shared::{CleaningDue, Doubt};
 use std::time::Instant;
 
 /// The process's knowledge of the queue, of which all its workers have a part.
@@ -20,6 +22,9 @@ pub(super) trait Outside {
 
     /// How many workers of the queue run in this process.
     fn workers(&self) -> usize;
+
+    /// From when on others may take this worker for dead, for all that is known.
+    fn doubt(&self) -> Doubt;
 }
 
 /// The next thing that a fetcher does.
@@ -43,20 +48,26 @@ pub(super) enum Wake {
 /// The answer is the first of these that applies:
 ///
 /// 1. The worker was given up, or has stopped and holds nothing: end.
-/// 2. Something has waited for a handler too long: give it back.
-/// 3. A handler has run for too long: mark its item.
-/// 4. A planned time has come: put its item in.
-/// 5. Deleting has been due for a whole interval, or figures are due, and was not the last thing that a fetcher began: do that.
-/// 6. Something has ended, and no call under way holds it up ([`Overlap`](super::overlap)): settle it, and claim what there is
+/// 2. Others may take the worker for dead: hand back what has not begun.
+/// 3. Something has waited for a handler too long: give it back.
+/// 4. A handler has run for too long: mark its item.
+/// 5. A planned time has come: put its item in.
+/// 6. Deleting has been due for a whole interval, or figures are due, and was not the last thing that a fetcher began: do that.
+/// 7. Something has ended, and no call under way holds it up ([`Overlap`](super::overlap)): settle it, and claim what there is
 ///    room for.
-/// 7. There is room, the queue may hold something, and no call holds it up: claim.
-/// 8. Deleting is due: do it.
-/// 9. Sleep until the first of these can apply.
+/// 8. There is room, the queue may hold something, and no call holds it up: claim.
+/// 9. Deleting is due: do it.
+/// 10. Sleep until the first of these can apply.
 pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) -> Decision {
     let is_stopping = state.phase >= Phase::Stopping;
     if state.phase == Phase::GivenUp || is_stopping && state.holds_nothing() {
         return Decision::End;
     }
+    let doubt = outside.doubt();
+    if state.is_in(&doubt, now) && state.has_unbegun() {
+        return Decision::Do(FetcherAction::HandBack { gaps: doubt.gaps });
+    }
+    let doubtful_at = doubt.at.filter(|at| *at > now && !state.holds_nothing());
     let overdue_at = state.overdue_at();
     if is_reached(overdue_at, now) {
         return Decision::Do(FetcherAction::GiveBack);
@@ -97,7 +108,7 @@ pub(super) fn decide(state: &EngineState, outside: &impl Outside, now: Instant) 
     }
     let quarantine_ends = state.quarantine_ends(now);
     let call_at = settle_at.into_iter().chain(claim_at).min().map(|at| held_up_until.map_or(at, |until| at.max(until)));
-    let times = [overdue_at, overrun_at, call_at, clean_at, must_clean_at, planned_at, quarantine_ends];
+    let times = [doubtful_at, overdue_at, overrun_at, call_at, clean_at, must_clean_at, planned_at, quarantine_ends];
     Decision::Sleep(times.into_iter().flatten().min())
 }
 
@@ -115,6 +126,28 @@ fn claim_at(state: &EngineState, outside: &impl Outside, room: usize, now: Insta
 }
 
 impl EngineState {
+    /// Hands back what has not begun, if others may take the worker for dead: they may begin it, too.
+    pub(super) fn hand_back_if_doubtful(&mut self, outside: &impl Outside, now: Instant) -> bool {
+        let doubt = outside.doubt();
+        let is_doubtful = self.phase < Phase::Stopping && self.is_in(&doubt, now);
+        if is_doubtful {
+            self.hand_back(doubt.gaps);
+        }
+        is_doubtful
+    }
+
+    /// Whether there is doubt, or was since it last handed back.
+    fn is_in(&self, doubt: &Doubt, now: Instant) -> bool {
+        is_reached(doubt.at, now) || doubt.gaps != self.gaps
+    }
+
+    /// Begins an item that was taken, unless others may have it by now.
+    pub(super) fn begin_if_sure(&mut self, claim: &ClaimName, outside: &impl Outside, now: Instant) -> Begin {
+        self.in_flight.is_reported(claim);
+        self.hand_back_if_doubtful(outside, now);
+        self.begin_item(claim, now)
+    }
+
     /// The fetchers to be woken after a change: one that sleeps, if there is something to do, or something is due before any
     /// sleeper wakes by itself. The woken one decides anew; if there is more to do, it wakes the next before it begins.
     pub(super) fn fetchers_to_wake(&self, outside: &impl Outside, now: Instant) -> Wake {

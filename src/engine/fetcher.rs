@@ -95,6 +95,7 @@ fn is_its_turn(shared: &EngineShared, action: FetcherAction) -> bool {
         FetcherAction::Claim { .. } => shared.queue.inner().turn(),
         FetcherAction::Fire => shared.queue.inner().turn_to_fire(),
         FetcherAction::GiveBack
+        | FetcherAction::HandBack { .. }
         | FetcherAction::Overrun
         | FetcherAction::Settle { .. }
         | FetcherAction::MakeSure { .. }
@@ -157,7 +158,11 @@ fn deliver(shared: &EngineShared, batch: Batch, call: Call, settled: usize) {
     if !is_none {
         shared.report(&Event::Claimed { batch: &batch });
     }
-    let lost = shared.change().claimed(batch, call, settled, Instant::now());
+    let (mut state, now) = (shared.change(), Instant::now());
+    // It concerns what was claimed before.
+    state.hand_back_if_doubtful(shared, now);
+    let lost = state.claimed(batch, call, settled, now);
+    drop(state);
     shared.queue.inner().counters.loses(lost.len());
     shared.lost(&lost);
     if !is_none && let Some(renewals) = &*shared.renewals.lock() {

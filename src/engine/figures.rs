@@ -32,6 +32,26 @@ pub struct WorkerFigures {
     pub call_us_p99: u64,
 }
 
+impl WorkerFigures {
+    /// The figures of both together, and of the times of a call those of the slower one.
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        Self {
+            ready: self.ready + other.ready,
+            begun: self.begun + other.begun,
+            ended: self.ended + other.ended,
+            claimed: self.claimed + other.claimed,
+            settled: self.settled + other.settled,
+            released: self.released + other.released,
+            lost: self.lost + other.lost,
+            refused: self.refused + other.refused,
+            calls: self.calls + other.calls,
+            troubles: self.troubles + other.troubles,
+            call_us_p50: self.call_us_p50.max(other.call_us_p50),
+            call_us_p99: self.call_us_p99.max(other.call_us_p99),
+        }
+    }
+}
+
 /// A histogram of durations: two classes for each doubling, from 1 microsecond to a day.
 #[derive(Debug, Clone)]
 pub(super) struct Durations([u64; 80]);

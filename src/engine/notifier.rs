@@ -24,6 +24,11 @@ impl Notifier {
         self.more.notify_all();
     }
 
+    /// How many changes there are.
+    pub(super) fn count(&self) -> u64 {
+        self.state.lock().count
+    }
+
     /// Ends all waits: no more changes follow.
     pub(super) fn end(&self) {
         self.state.lock().is_over = true;

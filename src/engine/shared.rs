@@ -13,7 +13,7 @@ use crate::calls::{RefusedItem, Sessions};
 use crate::error::{Error, ErrorKind};
 use crate::item::{Action, Batch, Verdict};
 use crate::queue::Queue;
-use crate::shared::{CleaningDue, LeaseHolder, PollWaiter, Renewals};
+use crate::shared::{CleaningDue, Doubt, LeaseHolder, PollWaiter, Renewals};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::any::Any;
 use std::mem;
@@ -34,7 +34,9 @@ pub(super) struct EngineShared {
     pub(super) fetchers: Condvar,
     /// Threads that wait for an end of the worker.
     pub(super) ending: Condvar,
-    pub(super) notifier: Notifier,
+    pub(super) notifier: Arc<Notifier>,
+    /// Counts items that came, for threads that wait for those of several databases.
+    pub(super) arrivals: Option<Arc<Notifier>>,
     /// Set once, when the engine begins.
     pub(super) renewals: Mutex<Option<Renewals>>,
     /// How far the handlers are.
@@ -95,7 +97,12 @@ impl EngineShared {
     }
 
     pub(super) fn wake_takers(&self, state: &EngineState, now: Instant) {
-        wake(&self.takers, state.takers_to_wake(now));
+        let whom = state.takers_to_wake(now);
+        match &self.arrivals {
+            None => wake(&self.takers, whom),
+            Some(arrivals) if whom != Wake::None => arrivals.notify(),
+            Some(_) => {}
+        }
     }
 
     /// The sendable part of a result.
@@ -239,6 +246,10 @@ impl Outside for EngineShared {
 
     fn workers(&self) -> usize {
         self.queue.inner().process.workers()
+    }
+
+    fn doubt(&self) -> Doubt {
+        self.queue.inner().lifeline.doubt()
     }
 }
 

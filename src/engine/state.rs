@@ -43,6 +43,8 @@ pub(super) struct EngineState {
     cautious_until: Option<Instant>,
     /// The earliest next look at the queue: the last one failed.
     not_before: Option<Instant>,
+    /// The times of doubt after which it has handed back.
+    pub(super) gaps: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -191,6 +193,7 @@ impl EngineState {
             lease,
             cautious_until: None,
             not_before: None,
+            gaps: 0,
         }
     }
 
@@ -251,6 +254,18 @@ impl EngineState {
         batch
     }
 
+    /// Releases all that has not begun, after so many times of doubt.
+    pub(super) fn hand_back(&mut self, gaps: u64) {
+        self.gaps = gaps;
+        self.in_flight.give_back_all();
+        self.rest();
+    }
+
+    /// Whether an item waits for its handler, taken or not.
+    pub(super) fn has_unbegun(&self) -> bool {
+        self.in_flight.counts_by_work().ready > 0
+    }
+
     /// Begins an item that was taken, if it may.
     pub(super) fn begin_item(&mut self, claim: &ClaimName, now: Instant) -> Begin {
         if self.phase >= Phase::Stopping {
@@ -290,6 +305,10 @@ impl EngineState {
         match action {
             FetcherAction::GiveBack => {
                 self.in_flight.give_back_overdue(self.prefetch.hold(), self.quarantine_hold(), now);
+                None
+            }
+            FetcherAction::HandBack { gaps } => {
+                self.hand_back(gaps);
                 None
             }
             FetcherAction::Overrun => Some(FetcherWork::Overrun { items: self.in_flight.overrun(now) }),

@@ -48,8 +48,8 @@ pub unsafe extern "C" fn readpast_queue_claim(
 /// For a producer that needs the result of its work.
 ///
 /// The threads of a process that wait for items of one queue share one question to the server. It comes within 20 ms of a
-/// settlement of this process, otherwise 20 ms after the first, then ever later, up to `poll.interval_ms`. No connection is held in
-/// between.
+/// settlement of this process, otherwise 20 ms after the first, then ever later, up to `poll.interval_ms`. On PostgreSQL the
+/// doorbell reports a settlement of another process at once. No connection is held in between.
 ///
 /// *Ownership*: the caller frees `*batch` with `readpast_batch_free`.
 ///

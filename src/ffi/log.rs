@@ -15,8 +15,8 @@ pub const READPAST_LOG_TEXT_ROOM: usize = 2200;
 ///
 /// `error` has `error_length` bytes or, where that is 0, ends in NUL. `text` has `room` bytes, at least `READPAST_LOG_TEXT_ROOM`.
 ///
-/// *Returns*: the length of the text in bytes, without the NUL at its end. 0 when `error` or `text` is NULL, or the room too
-/// small.
+/// *Returns*: the length of the text in bytes, without the NUL at its end. 0 when `error` is NULL, for which the text is empty; and
+/// when `text` is NULL or the room too small, for which nothing is written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readpast_log_text(
     error: *const c_char,
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn readpast_log_text(
     }
     contained(0, || {
         // SAFETY: so many bytes lie there, or text that ends in NUL, as the caller promises.
-        let Some(error) = (unsafe { optional_bytes(error, error_length) }) else { return 0 };
+        let error = unsafe { optional_bytes(error, error_length) }.unwrap_or_default();
         let line = c_text(&log_text(&String::from_utf8_lossy(error)));
         let length = line.as_bytes().len().min(room - 1);
         // SAFETY: the room is the caller's for writing, and ends no earlier than this.
@@ -73,5 +73,13 @@ mod tests {
             ]
         };
         assert_eq!((lengths, text), ([0; 3], [1; 8]));
+    }
+
+    #[test]
+    fn no_error_is_an_empty_text() {
+        let mut text = [1; READPAST_LOG_TEXT_ROOM];
+        // SAFETY: the room is there.
+        let length = unsafe { readpast_log_text(ptr::null(), 0, text.as_mut_ptr(), text.len()) };
+        assert_eq!((length, text[0], text[1]), (0, 0, 1));
     }
 }

@@ -113,6 +113,34 @@ pub unsafe extern "C" fn readpast_queue_share(
     }
 }
 
+/// Makes another handle, as `readpast_queue_share` does, on the queue at one of its places, for a queue that is spread over several
+/// databases (settings `places.NAME`): for calls that cannot be about all of them, such as `readpast_queue_attach`. Keys have the place
+/// before them there, too.
+///
+/// *Ownership*: the caller frees `*at` with `readpast_queue_free`, before or after `queue`.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*at` is open.
+/// - `READPAST_INVALID_ARGUMENT`: there is no such place; the message names those that there are.
+/// - the failure of the connection, when the place has been away since `readpast_queue_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_queue_at(
+    queue: readpast_queue,
+    place: *const c_char,
+    at: *mut readpast_queue,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(queue, err, || {
+            let (out, open) = (OutParameter::new("at", at)?, queue.get()?);
+            let at = open.at(args::text("place", place)?)?;
+            out.put(OpenQueue { queue: at, name: open.name.clone(), worker: open.worker.clone() })?;
+            Ok(READPAST_OK)
+        })
+    }
+}
+
 /// Makes a handle on the queue that enqueues and settles on `connection`, the caller's own ODBC connection (`SQLHDBC`) to the
 /// same database, inside the transaction that is open there. The changes are committed or rolled back together with the caller's
 /// other work. The library neither commits nor rolls back, closes nothing, and changes no setting of the connection.

@@ -40,6 +40,11 @@ pub(crate) fn unfit(dialect: Dialect, schema: &Identifier, spec: &QueueSpec) -> 
              hold there"
         ));
     }
+    if !spec.limits.is_empty() {
+        return Some(format!(
+            "Citus shards the schema {name:?} and lets no query there call a function that has queries of its own, by which limits count"
+        ));
+    }
     match &spec.storage {
         Storage::Own if spec.after => {
             Some(format!("Citus shards the schema {name:?} and has no triggers there, by which \"after\" works"))

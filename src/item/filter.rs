@@ -1,6 +1,6 @@
 //! Filters of items, for operators.
 
-use super::{ItemState, normalize_utc};
+use super::{ItemState, KeyForm, normalize_utc};
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -124,18 +124,19 @@ impl Filter {
         let values = self.columns.iter().map(|(name, value)| format!("{}:{value}", json!(name)));
         let values = values.collect::<Vec<_>>().join(",");
         let columns = if values.is_empty() { values } else { format!(",\"columns\":{{{values}}}") };
-        self.with_columns(composite, &columns)
+        self.with_columns(KeyForm { composite, prefix: None }, &columns)
     }
 
     /// The object with these members for the columns, each after a comma: those that the procedures read.
-    pub(crate) fn with_columns(&self, composite: bool, columns: &str) -> Result<String> {
+    pub(crate) fn with_columns(&self, form: KeyForm<'_>, columns: &str) -> Result<String> {
         let mut out = Map::new();
         if let Some(keys) = &self.keys {
             if keys.len() > MOST_KEYS {
                 return Err(refuse(format!("has {} keys; {MOST_KEYS} are the most", keys.len())));
             }
             keys.iter().try_for_each(|key| check("a key", key))?;
-            let keys = keys.iter().map(|key| if composite { array(key) } else { Ok(json!(key)) });
+            let keys = keys.iter().map(|key| form.here(key).map_err(refuse));
+            let keys = keys.map(|key| key.and_then(|key| if form.composite { array(key) } else { Ok(json!(key)) }));
             out.insert("keys".to_owned(), Value::Array(keys.collect::<Result<_>>()?));
         }
         if !self.states.is_empty() {

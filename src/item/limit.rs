@@ -88,6 +88,8 @@ pub struct Limit {
     pub reason: Option<String>,
     /// When it was changed, a UTC time on the server's clock.
     pub set_at: Option<String>,
+    /// The only place at which it stands so; `None`: all places of the queue.
+    pub place: Option<String>,
 }
 
 /// A change of a limit. What it does not name is as the description says; one that names no number takes an earlier change back.

@@ -1,5 +1,6 @@
 //! Pauses of queues.
 
+use super::agreed;
 use super::record::text_of_us;
 use serde_json::Value;
 use std::fmt;
@@ -10,6 +11,8 @@ use std::time::{Duration, SystemTime};
 pub struct Pause {
     /// The type; `None`: all of the queue.
     pub kind: Option<String>,
+    /// The only place that it holds; `None`: all places of the queue.
+    pub place: Option<String>,
     /// When it began, a UTC time on the server's clock.
     pub since: String,
     /// When it ends by itself; `None`: when somebody resumes.
@@ -44,6 +47,7 @@ impl Pause {
     ) -> Self {
         Self {
             kind: Some(kind.to_owned()).filter(|kind| !kind.is_empty()),
+            place: None,
             since: text_of_us(since),
             until: until.map(text_of_us),
             who,
@@ -65,6 +69,22 @@ impl Pause {
     pub fn holds(&self, kind: Option<&str>) -> bool {
         self.kind.is_none() || self.kind.as_deref() == kind
     }
+
+    /// Whether all of the queue waits for it.
+    #[must_use]
+    pub fn holds_all(&self) -> bool {
+        self.kind.is_none() && self.place.is_none()
+    }
+
+    /// The pauses of several places, those of all of the queue first: one where all places have it, as the first of them has it, else
+    /// one for each place.
+    pub(crate) fn of_places<V: AsRef<[Self]>>(each: &[(&str, V)]) -> Vec<Self> {
+        let agree = |there: &[&Self]| there.len() == each.len();
+        let mark = |of: &mut Self, place: &str| of.place = Some(place.to_owned());
+        let mut all = agreed(each, |of| of.kind.clone(), agree, |there| there[0].clone(), mark);
+        all.sort_by(|one, other| one.kind.cmp(&other.kind));
+        all
+    }
 }
 
 /// A time to the second.
@@ -77,6 +97,9 @@ impl fmt::Display for Pause {
         match &self.kind {
             None => write!(f, "the queue is paused")?,
             Some(kind) => write!(f, "the type {kind} is paused")?,
+        }
+        if let Some(place) = &self.place {
+            write!(f, " at {place}")?;
         }
         write!(f, " since {} by {}", short(&self.since), self.who)?;
         if let Some(until) = &self.until {

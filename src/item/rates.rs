@@ -16,6 +16,14 @@ impl HourlyEvents {
         let ms = if self.capped { self.ms.unwrap_or(window_ms) } else { window_ms };
         self.items.saturating_mul(HOUR_MS) / ms.max(1)
     }
+
+    /// Those of two databases. Where a look stopped at its bound, the time is as long as gives the sum of the rates.
+    pub(super) fn plus(self, other: Self) -> Self {
+        let (items, capped) = (self.items + other.items, self.capped || other.capped);
+        let rate = self.per_hour(HOUR_MS).saturating_add(other.per_hour(HOUR_MS));
+        let ms = if capped { Some(items.saturating_mul(HOUR_MS) / rate.max(1)) } else { self.ms.max(other.ms) };
+        Self { items, capped, ms }
+    }
 }
 
 /// The figures of a type, as far as the looks reach.
@@ -58,6 +66,24 @@ impl OfType {
         }
     }
 
+    /// Adds the figures of another database.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.claimed_mean_ms = match (self.claimed_mean_ms, other.claimed_mean_ms) {
+            (Some(ours), Some(theirs)) => {
+                let [our, their] = [&*self, other].map(|of| of.arrivals_last_hour.unwrap_or(0));
+                Some(if our + their > 0 { (ours * our + theirs * their) / (our + their) } else { ours.max(theirs) })
+            }
+            (one, other) => one.or(other),
+        };
+        self.waiting += other.waiting;
+        self.due += other.due;
+        self.oldest_due_ms = self.oldest_due_ms.max(other.oldest_due_ms);
+        self.in_flight += other.in_flight;
+        self.ended_per_hour = sum(self.ended_per_hour, other.ended_per_hour);
+        self.arrivals_last_hour = sum(self.arrivals_last_hour, other.arrivals_last_hour);
+        self.capped |= other.capped;
+    }
+
     pub(super) fn conclude(&mut self, tells_arrivals: bool, tells_ended: bool) {
         if tells_ended {
             self.ended_per_hour.get_or_insert(0);
@@ -76,6 +102,11 @@ pub(super) fn per_hour(value: i64, ms: Option<i64>, capped: bool) -> i64 {
         Some(ms) if capped => value.saturating_mul(HOUR_MS) / ms.max(1),
         _ => value,
     }
+}
+
+/// A sum that is known where both parts are.
+pub(super) fn sum(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    Some(one?.saturating_add(other?))
 }
 
 pub(super) const HOUR_MS: i64 = 3_600_000;

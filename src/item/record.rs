@@ -74,6 +74,17 @@ pub struct Minute {
     pub ended: i64,
 }
 
+impl Minute {
+    /// Adds the same minute of another database.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.due += other.due;
+        self.oldest_ms = self.oldest_ms.max(other.oldest_ms);
+        self.in_flight += other.in_flight;
+        self.failed += other.failed;
+        self.ended += other.ended;
+    }
+}
+
 /// A time that a server gave as microseconds since 1970, as text.
 pub(crate) fn text_of_us(us: i64) -> String {
     utc_text(UNIX_EPOCH + Duration::from_micros(u64::try_from(us).unwrap_or(0)))

@@ -200,6 +200,19 @@ impl Rows {
         self.trace
     }
 
+    /// Puts the name of the place before each key of an answer.
+    pub(crate) fn put_before_keys(&mut self, prefix: &str) {
+        for index in (answer_column::KEY..self.cells.len()).step_by(self.columns.len().max(1)) {
+            let Some(&Cell::Text(start, len)) = self.cells.get(index) else { continue };
+            let begin = self.text.len();
+            self.text.push_str(prefix);
+            self.text.extend_from_within(start..start + len);
+            self.text.push('\0');
+            self.cells[index] = Cell::Text(begin, prefix.len() + len);
+        }
+        self.undeliverable.iter_mut().for_each(|item| item.key.insert_str(0, prefix));
+    }
+
     /// How many rows there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,6 +1,7 @@
 //! Figures about a queue.
 
 use super::ItemState;
+use super::rates::sum;
 
 /// Figures about a queue at one moment. Percentiles and means are of the newest items that were started and finished.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,6 +64,34 @@ impl QueueStats {
     #[must_use]
     pub fn count(&self, state: ItemState) -> i64 {
         in_state(&self.counts, state)
+    }
+
+    /// Adds the figures of another database. Percentiles are those of the one where they are longest, and means those of all items
+    /// behind them.
+    pub fn add(&mut self, other: &Self) {
+        let longest = |one: &mut Option<i64>, other: Option<i64>| *one = (*one).max(other);
+        let (ours, theirs) = (self.sample, other.sample);
+        let mean = |one: Option<i64>, other: Option<i64>| match (one, other) {
+            (Some(one), Some(other)) if ours + theirs > 0 => Some((one * ours + other * theirs) / (ours + theirs)),
+            (one, other) => one.or(other),
+        };
+        self.wait_mean_ms = mean(self.wait_mean_ms, other.wait_mean_ms);
+        self.claimed_mean_ms = mean(self.claimed_mean_ms, other.claimed_mean_ms);
+        self.counts.iter_mut().zip(other.counts).for_each(|(one, other)| *one += other);
+        (self.due, self.expired, self.claimed) =
+            (self.due + other.due, self.expired + other.expired, self.claimed + other.claimed);
+        self.sample += theirs;
+        longest(&mut self.oldest_due_ms, other.oldest_due_ms);
+        self.wait_ms.iter_mut().zip(other.wait_ms).for_each(|(one, other)| longest(one, other));
+        self.claimed_ms.iter_mut().zip(other.claimed_ms).for_each(|(one, other)| longest(one, other));
+        self.arrivals_last_hour = sum(self.arrivals_last_hour, other.arrivals_last_hour);
+        self.workers_needed = sum(self.workers_needed, other.workers_needed);
+        for step in &other.steps {
+            match self.steps.iter_mut().find(|known| known.step == step.step) {
+                Some(known) => known.counts.iter_mut().zip(step.counts).for_each(|(one, other)| *one += other),
+                None => self.steps.push(step.clone()),
+            }
+        }
     }
 
     /// Adds one figure by the procedure's name for it; an unknown name is one of a later version of the library.

@@ -40,6 +40,9 @@ impl Watched {
     /// the waiting items show the arrivals, and `earlier`, a look so long ago, the ends.
     #[must_use]
     pub fn trend(&self, earlier: Option<(&Self, Duration)>) -> Trend {
+        // Looks at other places show no change.
+        let places = |watched: &Self| watched.away.iter().map(|away| away.place.clone()).collect::<Vec<_>>();
+        let earlier = earlier.filter(|(earlier, _)| places(earlier) == places(self));
         let depth = self.stats.due;
         let is_busy = depth + self.stats.count(ItemState::Processing) > 0;
         let counts = self.came_last_hour.zip(self.ended_last_hour);

@@ -2,6 +2,8 @@
 
 use super::rates::{self, HourlyEvents, OfType};
 use super::{ItemState, Pause, QueueStats};
+use crate::error::{Error, Result};
+use std::fmt;
 
 /// Figures about a queue from looks of a bounded number of rows each, so that they cost the same in a queue of ten million items
 /// as in an empty one. A figure that was not counted to its end says so.
@@ -45,6 +47,37 @@ pub struct Watched {
     pub refused: Vec<Refused>,
     /// The pauses in force, that of all of the queue first.
     pub pauses: Vec<Pause>,
+    /// The places that did not answer: the other figures are those of the rest. None where the queue is in one database.
+    pub away: Vec<PlaceAway>,
+    /// For how long the oldest item that has room within the limits has been due, in milliseconds: `Some(None)` where none has, `None`
+    /// where no limit is, or none was looked at.
+    pub startable_ms: Option<Option<i64>>,
+    /// The answer of [`startable`](Self::startable), where that is not by pauses and limits alone: each place has its own.
+    pub(crate) startable: Option<(i64, Option<i64>)>,
+}
+
+/// A place without figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceAway {
+    /// Its name.
+    pub place: String,
+    /// Why it has none; it names the place.
+    pub error: Error,
+}
+
+impl fmt::Display for PlaceAway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no figures of {}", self.error)
+    }
+}
+
+/// A place of a queue over several databases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfPlace {
+    /// Its name.
+    pub name: String,
+    /// Its figures.
+    pub watched: Result<Watched>,
 }
 
 /// An item that is set aside, since its table refused a claim or a recovery.
@@ -116,12 +149,26 @@ impl Watched {
     /// Whether all of the queue is paused.
     #[must_use]
     pub fn is_paused(&self) -> bool {
-        self.pauses.iter().any(|pause| pause.kind.is_none())
+        self.pauses.iter().any(Pause::holds_all)
     }
 
-    /// How many items are due, and how long the oldest of them has been, without those that wait for the end of a pause.
+    /// How many items are due that wait for a worker, and how long the oldest of them has been: without those that wait for the end of a
+    /// pause, and none where none has room within the limits. Where some have room, the number is that of all.
     #[must_use]
-    pub fn unpaused(&self) -> (i64, Option<i64>) {
+    pub fn startable(&self) -> (i64, Option<i64>) {
+        if let Some(of_places) = self.startable {
+            return of_places;
+        }
+        let (due, oldest) = self.unpaused();
+        match self.startable_ms {
+            Some(None) => (0, None),
+            // The oldest may be of a type that is paused.
+            Some(with_room) => (due, oldest.min(with_room)),
+            None => (due, oldest),
+        }
+    }
+
+    fn unpaused(&self) -> (i64, Option<i64>) {
         if self.is_paused() {
             return (0, None);
         }
@@ -180,6 +227,7 @@ impl Watched {
                 self.types[place].record(what, figure.value.unwrap_or(0), figure.ms, figure.capped);
             }
             Some(("came", "waiting")) => self.came = (figure.value.unwrap_or(0), figure.ms),
+            Some(("due", "startable_ms")) => self.startable_ms = Some(figure.value),
             Some(("due", "within_hour")) => self.due_within_hour = figure.value.unwrap_or(0),
             Some(("came", "last_hour")) => self.came_last_hour = Some(figure.observed()),
             Some(("ended", "last_hour")) => {

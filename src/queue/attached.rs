@@ -31,6 +31,10 @@ pub(super) fn call(queue: &QueueInner, call: CallKind, text: &str, params: &[Par
         if let Some(test) = in_transaction {
             connection.call(test, &[]).map_err(none_open)?;
         }
-        connection.call(text, params).map_err(none_open)
+        let mut rows = connection.call(text, params).map_err(none_open)?;
+        if let Some(prefix) = queue.terms.key_form().prefix {
+            rows.put_before_keys(prefix);
+        }
+        Ok(rows)
     })
 }

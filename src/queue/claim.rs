@@ -18,6 +18,7 @@ impl QueueInner {
     /// Claims items. With `makes_sure`, an empty answer also means that no item of a dead worker is left.
     pub(crate) fn claim(&self, max: u32, wait: Duration, makes_sure: bool) -> Result<Batch> {
         let max = check_count("the number of items to claim", max)?;
+        self.leave_lifeline()?;
         let look = || {
             let mut batch = look(self, max)?;
             if batch.is_empty()

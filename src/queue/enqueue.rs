@@ -2,26 +2,39 @@
 
 use super::attached;
 use super::inner::QueueInner;
-use crate::calls::{check_size, enqueue_within, in_parts};
-use crate::description::check_items;
+use crate::calls::{CallTerms, check_size, enqueue_within, in_parts};
+use crate::description::{CheckedItem, Sendable, check_items};
 use crate::error::Result;
 use crate::item::{NewItem, Receipt};
 use crate::metrics::CallKind;
 
-pub(crate) fn enqueue(queue: &QueueInner, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>> {
-    // All items are checked before the first is sent.
-    let checked = check_items(&queue.terms.spec, items)?;
+pub(super) fn enqueue(queue: &QueueInner, items: &[NewItem], operation: Option<&str>) -> Result<Vec<Receipt>> {
+    let checked = check(&queue.terms, items)?;
+    checked.iter().enumerate().try_for_each(|(i, item)| {
+        let here = queue.terms.check_place(&queue.terms.spec, item);
+        here.map_err(|error| error.in_context(format_args!("item {i}")))
+    })?;
+    put(queue, &items.iter().zip(&checked).collect::<Vec<_>>(), operation)
+}
+
+/// Checks all items, before the first is sent.
+pub(super) fn check(terms: &CallTerms, items: &[NewItem]) -> Result<Vec<CheckedItem>> {
+    let checked = check_items(&terms.spec, items)?;
     let bytes = items.iter().map(|item| item.columns.iter().map(|(_, value)| value.len()).sum());
-    bytes.enumerate().try_for_each(|(i, bytes)| check_size(queue.terms.most_item_bytes, i, bytes))?;
-    let pairs: Vec<_> = items.iter().zip(checked).collect();
+    bytes.enumerate().try_for_each(|(i, bytes)| check_size(terms.most_item_bytes, i, bytes))?;
+    Ok(checked)
+}
+
+/// Puts in items that were checked.
+pub(super) fn put(queue: &QueueInner, items: &[Sendable<'_>], operation: Option<&str>) -> Result<Vec<Receipt>> {
     let is_attached = queue.attached.is_some();
-    in_parts(queue.terms.dialect, &pairs, operation, !is_attached, |part| {
+    in_parts(queue.terms.dialect, items, operation, !is_attached, |part| {
         let enqueued = if is_attached {
             let identity = operation.is_some().then_some(part.operation.id.as_str());
             enqueue_within(
                 &queue.terms.spec.queue,
                 attached::calls(queue)?,
-                part.items.iter().map(|(_, item)| item),
+                part.items.iter().map(|(_, item)| *item),
                 identity,
                 |text, params| attached::call(queue, CallKind::Enqueue, text, params),
             )?

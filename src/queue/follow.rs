@@ -54,6 +54,7 @@ pub(super) fn read(queue: &QueueInner, settlements: &[Settlement<'_>], first: us
                 return Err(at(Error::new(ErrorKind::InvalidItem, why)));
             }
             let checked = check_items(&target.spec, std::slice::from_ref(&one.item)).map_err(at)?;
+            checked.iter().try_for_each(|item| queue.terms.check_place(&target.spec, item)).map_err(at)?;
             of_queue.extend(checked.into_iter().map(|item| Follower { after, item, delay_ms }));
         }
     }

@@ -15,8 +15,8 @@ use crate::metrics::{CallKind, Counters, Listed, Source};
 use crate::pool::{Pool, Pooled, closed};
 use crate::session::{Attached, Session};
 use crate::shared::{
-    AsksDue, BellPull, Interrupt, LeaseHolder, LeaseRenewer, OfQueue, Outage, Policy, Poller, Presence, Renewals,
-    Renews, Served, before_recovery,
+    AsksDue, BellPull, Interrupt, LeaseHolder, LeaseRenewer, Lifeline, OfQueue, Outage, Policy, Poller, Presence,
+    Renewals, Renews, Served, before_recovery,
 };
 use crate::sync::Mutex;
 use std::ops::Deref;
@@ -34,8 +34,12 @@ pub(crate) struct QueueInner {
     pub(crate) attached: Option<Arc<Attached>>,
     /// The person who acts through the handle.
     pub(crate) operator: Arc<str>,
+    /// Whether a call is made once, since another place may do the same.
+    pub(super) is_hasty: bool,
     /// Whether the handle has taken an item since it last made sure that no item of a dead worker is left.
     pub(crate) unsure: AtomicBool,
+    /// Whether a worker claims on it, which keeps its leases and its lifeline.
+    pub(crate) is_of_worker: AtomicBool,
     /// Items that their table refused, for the worker of this handle. `None`: the handle logs them.
     pub(crate) set_aside: Mutex<Option<Vec<RefusedItem>>>,
 }
@@ -46,7 +50,9 @@ pub(crate) struct QueueShared {
     /// Counters of this process, for all handles.
     pub(crate) counters: Arc<Counters>,
     pub(crate) pool: Arc<Pool>,
-    outage: Outage,
+    pub(super) outage: Outage,
+    /// Whether a thread tries the database of a place that is away.
+    pub(super) is_tried: AtomicBool,
     /// Keeps the pool in the list of figures.
     _listed: Listed,
     /// Whether this worker recovers its own items of an earlier life.
@@ -61,6 +67,9 @@ pub(crate) struct QueueShared {
     pub(crate) pacing: Pacing,
     /// The turns of this handle's worker to report that it is there.
     pub(crate) presence: Presence,
+    pub(crate) lifeline: Lifeline,
+    /// The log-in by which it is found out whether sessions are the process's own.
+    pub(super) direct: Option<Arc<LibpqLogin>>,
     pub(super) opened: Instant,
     /// The look at many queues of the schema.
     due: Arc<str>,
@@ -72,8 +81,9 @@ pub(crate) struct QueueShared {
 /// The needs of a doorbell, where there may be one.
 struct Doorbell {
     login: Arc<LibpqLogin>,
-    /// The statement that asks to be woken.
+    /// The statements that ask to be woken: when something is added, and when items end.
     sleep: String,
+    await_ends: String,
 }
 
 impl Deref for QueueInner {
@@ -96,10 +106,11 @@ impl QueueInner {
         let interrupt = Interrupt::default();
         let outage = Outage::default();
         let to_open = retry.within(config.open_timeout());
-        let again = |error: &Error| outage.failed(name, error);
+        let label = config.place().map_or_else(|| name.to_owned(), |place| format!("{name} at {place}"));
+        let again = |error: &Error| outage.failed(&label, error);
         let (spec, dialect, backend) = to_open.run(&interrupt, YieldsTo::Closing, again, || {
             let mut session = pool.acquire()?;
-            outage.is_over(name);
+            outage.is_over(&label);
             let dialect = session.dialect();
             let spec = install::look_up(&mut session, &schema, name)?;
             let backend = backend::open(&mut session, &schema, &spec)?;
@@ -109,7 +120,12 @@ impl QueueInner {
         let process = OfQueue::of(&config.connection_string()?, schema.as_str(), name);
         let due = dialect.schema_call("due", &schema)?.into();
         let login = config.doorbell().filter(|_| dialect == Dialect::Postgres).map(Arc::new);
-        let doorbell = login.map(|login| dialect.schema_call("sleep", &schema).map(|sleep| Doorbell { login, sleep }));
+        let terms = CallTerms::new(config, schema, spec, dialect, run_at)?;
+        let lease = Duration::from_millis(u64::from(terms.described_lease_ms().unsigned_abs()));
+        let doorbell = login.map(|login| {
+            let statement = |name| dialect.schema_call(name, &terms.schema);
+            Ok::<_, Error>(Doorbell { login, sleep: statement("sleep")?, await_ends: statement("await")? })
+        });
         let shared = QueueShared {
             due,
             doorbell: doorbell.transpose()?,
@@ -117,7 +133,8 @@ impl QueueInner {
             counters,
             pool,
             outage,
-            resumes: spec.lease.resume_own && config.has_worker() && backend.own().is_some(),
+            is_tried: AtomicBool::new(false),
+            resumes: terms.spec.lease.resume_own && config.has_worker() && backend.own().is_some(),
             backend,
             poll_interval: config.duration("poll.interval_ms"),
             recover_interval: config.duration("recover.interval_ms"),
@@ -126,11 +143,13 @@ impl QueueInner {
             retry,
             process,
             renewer: Arc::default(),
-            pacing: Pacing::new(config, &spec),
+            pacing: Pacing::new(config, &terms.spec),
             targets: Targets::default(),
             presence: Presence::new(),
+            lifeline: Lifeline::new(config.duration("lease.grace_ms"), lease),
+            direct: config.libpq_login().filter(|_| dialect == Dialect::Postgres).map(Arc::new),
             opened: Instant::now(),
-            terms: CallTerms::new(config, schema, spec, dialect, run_at)?,
+            terms,
         };
         let shared = Arc::new(shared);
         let served = if shared.backend.is_polled() {
@@ -148,7 +167,9 @@ impl QueueInner {
             shared,
             attached: None,
             operator,
+            is_hasty: false,
             unsure: true.into(),
+            is_of_worker: false.into(),
             set_aside: Mutex::default(),
         })
     }
@@ -159,7 +180,17 @@ impl QueueInner {
         let interrupt = self.interrupt.share();
         let operator = Arc::clone(&self.operator);
         let served = self.served.clone();
-        Self { interrupt, served, shared, attached, operator, unsure: true.into(), set_aside: Mutex::default() }
+        Self {
+            interrupt,
+            served,
+            shared,
+            attached,
+            operator,
+            is_hasty: false,
+            unsure: true.into(),
+            is_of_worker: false.into(),
+            set_aside: Mutex::default(),
+        }
     }
 
     /// Renews the leases of `holder` every `interval`, as long as it lives. `None`: the queue keeps no leases.
@@ -169,7 +200,20 @@ impl QueueInner {
         }
         self.refuse_attached()?;
         let queue = Arc::clone(&self.shared) as Arc<dyn Renews>;
+        self.shared.listens();
         self.renewer.renew(queue, holder, interval).map(Some)
+    }
+
+    /// Asks to be woken as these items end, where there is a bell. `begins`: it is to listen, if it does not. Whether that is relied on.
+    pub(super) fn awaits(&self, keys: &[String], begins: bool) -> bool {
+        let (Some(served), Some(Doorbell { login, await_ends, .. })) = (&self.served, &self.doorbell) else {
+            return false;
+        };
+        let here = |key: &String| self.terms.key_form().here(key).map(str::to_owned).ok();
+        let keys: Vec<_> = keys.iter().filter_map(here).collect();
+        served.awaits(login, &keys, begins, |awaited| {
+            self.once(CallKind::Find, |session| calls::await_ends(session, await_ends, awaited))
+        })
     }
 
     /// [`ErrorKind::Unsupported`] on a handle that is attached to a caller's connection.
@@ -189,8 +233,9 @@ impl Sessions for QueueInner {
     fn run(&self, call: CallKind, yields_to: YieldsTo, work: &mut dyn FnMut(&mut Session) -> Result<()>) -> Result<()> {
         self.refuse_attached()?;
         let mut is_again = false;
-        let again = |error: &Error| self.outage.failed(self.terms.queue(), error);
-        let result = self.retry.run(&self.interrupt, yields_to, again, || {
+        let again = |error: &Error| self.outage.failed(&self.terms.label(), error);
+        let retry = self.retry.within(self.is_hasty.then_some(Duration::ZERO));
+        let result = retry.run(&self.interrupt, yields_to, again, || {
             if self.pool.is_closed() {
                 return Err(closed());
             }
@@ -200,6 +245,9 @@ impl Sessions for QueueInner {
             is_again = true;
             self.tried(call, self.pool.acquire(), &mut *work)
         });
+        if let (true, Err(error)) = (self.is_hasty, &result) {
+            again(error);
+        }
         result.map_err(|error| dropped::named_if_dropped(&self.pool, &self.terms, error))
     }
 
@@ -220,18 +268,32 @@ impl QueueShared {
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
         let mut session = session.inspect_err(|error| self.counters.failed(error.kind()))?;
+        self.take_lifeline(&mut session).inspect_err(|error| self.counters.failed(error.kind()))?;
+        let asked = Instant::now();
         // A call that hangs holds up no item then: none is claimed yet, and the leases are renewed.
         if matches!(call, CallKind::Claim | CallKind::SettleAndClaim | CallKind::Work) {
             self.report_worker(&mut session);
         }
         let result = self.counters.time(call, || work(&mut session));
         if result.is_ok() {
-            self.outage.is_over(self.terms.queue());
+            self.is_proved(&mut session, asked);
+            if self.outage.is_on() {
+                self.outage.is_over(&self.terms.label());
+            }
             if call == CallKind::Renew {
                 self.report_worker(&mut session);
             }
         }
         result.map_err(|error| at_fault(self.terms.dialect, call, error))
+    }
+}
+
+impl QueueShared {
+    /// A worker holds items, or will: the process listens for what happens to them. After a failure each renewal begins it again.
+    fn listens(&self) {
+        if let Some(doorbell) = &self.doorbell {
+            self.process.polls.listen(&doorbell.login);
+        }
     }
 }
 
@@ -251,6 +313,7 @@ impl Renews for QueueShared {
             if self.pool.is_closed() {
                 return Err(closed());
             }
+            self.listens();
             self.tried(CallKind::Renew, self.pool.acquire_to_renew(limit), work)
                 .map_err(|error| dropped::named_if_dropped(&self.pool, &self.terms, error))
         })
@@ -258,6 +321,14 @@ impl Renews for QueueShared {
 
     fn count_lost(&self, count: usize) {
         self.counters.loses(count);
+    }
+
+    fn prove_at(&self) -> Option<Instant> {
+        self.lifeline.prove_at(Instant::now())
+    }
+
+    fn prove(&self, limit: Duration) -> bool {
+        self.prove_lifeline(limit)
     }
 }
 
@@ -282,8 +353,14 @@ impl AsksDue for QueueShared {
         self.doorbell.as_ref().map(|doorbell| &doorbell.login)
     }
 
+    fn taken_from(&self, worker: &str) {
+        if self.terms.worker.ends_with(worker) {
+            self.renewer.hurry();
+        }
+    }
+
     fn reported_along(&self) -> Option<SeenWorker> {
-        self.presence.take_along().then(|| SeenWorker::of(&self.terms))
+        self.presence.take_along().then(|| SeenWorker::of(&self.terms, self.lifeline.grace_ms()))
     }
 }
 

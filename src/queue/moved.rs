@@ -30,17 +30,11 @@ fn may_move(state: ItemState) -> bool {
 pub(crate) fn as_new(from: &QueueSpec, to: &QueueSpec, item: &Item<'_>) -> Result<NewItem> {
     let refuse =
         |why: String| Error::new(ErrorKind::InvalidItem, format!("queue {} does not take it: {why}", to.queue));
-    if from.queue == to.queue {
-        return Err(refuse("the item is there".to_owned()));
-    }
     if matches!(from.storage, Storage::Procedures(_)) || matches!(to.storage, Storage::Procedures(_)) {
         return Err(refuse("procedures that were written by hand commit by themselves".to_owned()));
     }
     if from.after && item.due().and_then(far_utc_ms).is_some_and(|due| due > NEVER_MS) {
         return Err(refuse("it waits for other items of its queue".to_owned()));
-    }
-    if !from.subtypes.is_empty() || !to.subtypes.is_empty() {
-        return Err(refuse("the columns of subtypes are not moved".to_owned()));
     }
     let given = Columns::from_json(&item.to_json())?;
     let mut columns = Columns::default();
@@ -55,6 +49,28 @@ pub(crate) fn as_new(from: &QueueSpec, to: &QueueSpec, item: &Item<'_>) -> Resul
         if let Some((_, value)) = value {
             columns.insert_json(name, value)?;
         }
+    }
+    for subtype in &from.subtypes {
+        let name = subtype.name.as_str();
+        let mut values = Columns::default();
+        for column in &subtype.columns {
+            let shown = format!("{name}_{}", column.name.as_str());
+            let value = given.iter().find(|(of, value)| of.eq_ignore_ascii_case(&shown) && *value != "null");
+            if let Some((_, value)) = value {
+                if column.secret {
+                    return Err(refuse(format!("the column {shown} is secret, and not to be read")));
+                }
+                values.insert_json(column.name.as_str(), value)?;
+            }
+        }
+        let is_its = subtype.exclusive && item.kind() == Some(name);
+        if values.iter().next().is_none() && !is_its {
+            continue;
+        }
+        match to.subtypes.iter().find(|of| of.name.as_str().eq_ignore_ascii_case(name)) {
+            Some(same) => columns.insert_json(same.name.as_str(), &values.to_json())?,
+            None => return Err(refuse(format!("it has no subtype {name}"))),
+        };
     }
     let lacks = |column: &&crate::description::ColumnSpec| {
         !column.nullable
@@ -82,6 +98,10 @@ impl QueueInner {
     pub(super) fn move_item(&self, item: &ItemRef<'_>, to: &str, operation: Option<&str>) -> Result<Moved> {
         self.refuse_attached()?;
         let target = Self::open(self.pool.config()?, to)?;
+        if target.terms.spec.queue == self.terms.spec.queue {
+            let message = format!("queue {to} does not take it: the item is there");
+            return Err(Error::new(ErrorKind::InvalidItem, message));
+        }
         let why = "they commit by themselves";
         let (here, there) = (self.backend.calls("move items", why)?, target.backend.calls("take moved items", why)?);
         let found = find::find(self, &Filter::of_keys([item.key]), None, 1)?;
@@ -115,7 +135,7 @@ impl QueueInner {
                 let text = format!("moved to {}: {}", target.terms.queue(), key.as_deref().unwrap_or_default());
                 let control = Settlement::control(found.key(), token, Action::Cancel);
                 let settlements = [Settlement { response: Some(&text), ..control }];
-                let json = settlements_to_json(&self.terms.spec, &settlements, 0)?;
+                let json = settlements_to_json(&self.terms, &settlements, 0)?;
                 let identity = Some(part.operation.id.as_str());
                 let outcomes = settle_within(&self.terms, here, &settlements, &json, identity, |text, params| {
                     session.call(text, params, ReadCells::Answers)

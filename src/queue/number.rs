@@ -15,17 +15,21 @@ const NAMED: usize = 10;
 const PAGE: u32 = 50;
 
 pub(super) fn whole_key(queue: &QueueInner, given: &str) -> Result<String> {
-    let Some(number) = queue.terms.spec.read_number(given) else { return Ok(given.to_owned()) };
+    let form = queue.terms.key_form();
+    // A short number may stand behind its place.
+    let bare = form.here(given).unwrap_or(given);
+    let Some(number) = queue.terms.spec.read_number(bare) else { return Ok(given.to_owned()) };
     let now_ms = clock(queue, CallKind::Find)?;
     let span = now_ms.and_then(|now_ms| number.span(now_ms));
     let span = span.ok_or_else(|| Error::new(ErrorKind::Protocol, "the server's time cannot be read"))?;
     let mut found = Vec::new();
-    let mut after = span.after.clone();
+    let order = |key: &str| span.order(form.here(key).unwrap_or(key));
+    let mut after = queue.terms.key_of(span.after.clone());
     // The range bounds the search, also where this login sees few of the items.
     'looks: while found.len() <= NAMED {
         let (batch, further) = find::look(queue, &Filter::default(), Some(&after), PAGE, PAGE)?;
         for item in batch.iter() {
-            match span.order(item.key()) {
+            match order(item.key()) {
                 Some(Ordering::Equal) => found.push(item.key().to_owned()),
                 Some(Ordering::Less) => {}
                 _ => break 'looks,
@@ -33,7 +37,7 @@ pub(super) fn whole_key(queue: &QueueInner, given: &str) -> Result<String> {
         }
         let full = batch.iter().last().filter(|_| batch.len() == PAGE as usize);
         match further.or_else(|| full.map(|item| item.key().to_owned())) {
-            Some(key) if span.order(&key).is_some_and(Ordering::is_le) => after = key,
+            Some(key) if order(&key).is_some_and(Ordering::is_le) => after = key,
             _ => break,
         }
     }

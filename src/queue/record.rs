@@ -9,6 +9,7 @@ use crate::item::{Action, Answer, ItemRef, Outcome, ProgressReport, Settlement, 
 use crate::metrics::CallKind;
 use crate::session::Session;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Why hand-written procedures have no records.
@@ -87,33 +88,48 @@ impl QueueInner {
         calls::report_progress(&self.terms, own, reports, |work| self.once(CallKind::Progress, work))
     }
 
-    /// Keeps the figures of this minute, with one try for each call, in the turn of one of all processes: whether it was this one's.
-    /// `look` takes them.
-    pub(crate) fn keep_minute(&self, look: impl FnOnce() -> Result<Watched>) -> Result<bool> {
+    /// Keeps figures as those of this minute, with one try, if it is due and no other process has: whether it did.
+    pub(crate) fn keep_minute(&self, watched: &Watched) -> Result<bool> {
         if self.backend.own().is_none() || !self.process.minutes.take() {
             return Ok(false);
         }
-        let kept = self.keep(look);
-        if kept.as_ref().is_err_and(|error| cannot(error.kind())) {
-            self.process.minutes.end();
-            return Ok(false);
-        }
-        kept
+        self.keep(watched)
     }
 
-    fn keep(&self, look: impl FnOnce() -> Result<Watched>) -> Result<bool> {
-        let keep = |watched: Option<&Watched>| {
-            OneTry::new(self).ask(CallKind::Minutes, YieldsTo::Interrupts, |session| {
-                calls::keep_minute(session, &self.terms, watched)
-            })
-        };
-        let is_ours = keep(None)?;
+    fn keep(&self, watched: &Watched) -> Result<bool> {
+        let is_ours = !self.kept(&[(&calls::stem(&self.terms), Some(watched))])?.is_empty();
         self.process.minutes.answered(is_ours);
-        if !is_ours {
-            return Ok(false);
+        Ok(is_ours)
+    }
+
+    /// Whether this process is to keep the figures of this queue, as no other does. It asks about its other queues, too.
+    fn offers_minute(&self) -> Result<bool> {
+        let along = self.served.as_ref().map_or_else(Vec::new, |served| served.offered_along());
+        let own = (calls::stem(&self.terms), Arc::clone(&self.process));
+        let queues: Vec<_> = [own].into_iter().chain(along).collect();
+        let asked: Vec<_> = queues.iter().map(|(stem, _)| (stem.as_str(), None)).collect();
+        let free = self.kept(&asked)?;
+        for (place, (_, of)) in queues.iter().enumerate().skip(1) {
+            match free.contains(&place) {
+                true => of.minutes.begins(),
+                false => of.minutes.answered(false),
+            }
         }
-        let watched = look()?;
-        keep(Some(&watched))
+        let is_free = free.contains(&0);
+        self.process.minutes.answered(is_free);
+        Ok(is_free)
+    }
+
+    fn kept(&self, minutes: &[(&str, Option<&Watched>)]) -> Result<Vec<usize>> {
+        let kept = OneTry::new(self)
+            .ask(CallKind::Minutes, YieldsTo::Interrupts, |session| calls::keep_minutes(session, &self.terms, minutes));
+        match kept {
+            Err(error) if cannot(error.kind()) => {
+                self.process.minutes.end();
+                Ok(Vec::new())
+            }
+            kept => kept,
+        }
     }
 
     /// When a worker is to keep figures next. `None`: never. A login that sees some types only keeps none.
@@ -124,12 +140,17 @@ impl QueueInner {
         self.process.minutes.next().map(|next| next.max(self.opened + FIRST))
     }
 
-    /// The same by a look of this process, if it is due.
+    /// The same by a look of this process.
     pub(super) fn sample_minute(&self) -> Result<()> {
         if self.minute_due().is_none_or(|at| at > Instant::now()) || self.called_off().is_some() {
             return Ok(());
         }
-        self.keep_minute(|| self.backend.watch(&OneTry::new(self), &self.terms, LOOK)).map(drop)
+        let minutes = &self.process.minutes;
+        if !minutes.take() || !(minutes.is_keeper() || self.offers_minute()?) {
+            return Ok(());
+        }
+        let watched = self.backend.watch(&OneTry::new(self), &self.terms, LOOK)?;
+        self.keep(&watched).map(drop)
     }
 }
 
@@ -164,7 +185,7 @@ impl QueueShared {
     }
 
     fn seen_by(&self, session: &mut Session, along: Vec<SeenWorker>) -> Result<()> {
-        let workers = along.into_iter().chain([SeenWorker::of(&self.terms)]).collect();
+        let workers = along.into_iter().chain([SeenWorker::of(&self.terms, self.lifeline.grace_ms())]).collect();
         calls::seen(session, &self.terms, &workers, &host_name())
     }
 

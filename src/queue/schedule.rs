@@ -59,7 +59,12 @@ impl QueueInner {
 
     fn schedule_list(&self, yields_to: YieldsTo, most: Option<i32>) -> Result<ScheduleList> {
         let calls = self.schedule_calls()?;
-        self.ask(CallKind::Schedules, yields_to, |session| calls::list_schedules(session, calls, most))
+        let mut list =
+            self.ask(CallKind::Schedules, yields_to, |session| calls::list_schedules(session, calls, most))?;
+        for schedule in &mut list.schedules {
+            schedule.last_key = schedule.last_key.take().map(|key| self.terms.key_of(key));
+        }
+        Ok(list)
     }
 
     /// [`crate::Queue::schedules`], or with `most` [`crate::Queue::next_schedules`].
@@ -153,7 +158,8 @@ impl QueueInner {
     /// Moves the schedule on and puts its item in, in one commit. With no next time it puts the item in now.
     fn fire(&self, name: &str, times: (Option<i64>, Option<i64>), adds: bool) -> Result<(String, Option<String>)> {
         let calls = self.schedule_calls()?;
-        let fired = self.once(CallKind::Schedules, |session| calls::fire(session, calls, name, times, adds))?;
+        let (answer, key) = self.once(CallKind::Schedules, |session| calls::fire(session, calls, name, times, adds))?;
+        let fired = (answer, key.map(|key| self.terms.key_of(key)));
         if fired.0 == "FIRED" {
             self.counters.enqueues(1, 0);
             self.process.polls.wake();

@@ -33,6 +33,7 @@ impl QueueInner {
     ) -> Result<(Vec<Outcome>, Batch)> {
         if max > 0 {
             self.refuse_attached()?;
+            self.leave_lifeline()?;
         }
         if settlements.is_empty() {
             let claims = max > 0 && !self.interrupt.is_set();
@@ -41,7 +42,7 @@ impl QueueInner {
         // All settlements are checked before the first is sent.
         let size = MAX_ITEMS as usize;
         let json =
-            settlements.chunks(size).enumerate().map(|(i, part)| settlements_to_json(&self.terms.spec, part, i * size));
+            settlements.chunks(size).enumerate().map(|(i, part)| settlements_to_json(&self.terms, part, i * size));
         let json: Vec<_> = json.collect::<Result<_>>()?;
         let followers = settlements.chunks(size).enumerate().map(|(i, part)| follow::read(self, part, i * size));
         let followers: Vec<_> = followers.collect::<Result<_>>()?;
@@ -76,10 +77,14 @@ impl QueueInner {
     }
 }
 
-/// Claims in a call of its own, after a settle that could not. The caller gets the settle's outcomes in any case: another claim
-/// finds the items that this one could not take.
+/// Claims in a call of its own, after a settle that could not.
 fn claimed_after(queue: &QueueInner, max: i32) -> Batch {
-    let batch = if max > 0 { claim::look(queue, max) } else { Ok(Batch::default()) };
+    unless_failed(if max > 0 { claim::look(queue, max) } else { Ok(Batch::default()) })
+}
+
+/// The items of a claim after a settle. The caller gets the settle's outcomes in any case: another claim finds the items that this one
+/// could not take.
+pub(super) fn unless_failed(batch: Result<Batch>) -> Batch {
     batch.unwrap_or_else(|error| {
         log::warn!("nothing was claimed after a settle: {error}");
         Batch::default()

@@ -62,7 +62,7 @@ pub(crate) fn settlement<'a>(item: &'a Undeliverable, reason: &'a str) -> Settle
 }
 
 fn settle(queue: &QueueInner, settlements: &[Settlement<'_>]) -> Result<Vec<Outcome>> {
-    let json = settlements_to_json(&queue.terms.spec, settlements, 0)?;
+    let json = settlements_to_json(&queue.terms, settlements, 0)?;
     // One part: a claim takes no more items than a call does.
     in_parts(queue.terms.dialect, settlements, None, true, |part| {
         let (operation, answers) = (&part.operation, Answers::All);

@@ -23,9 +23,10 @@ pub enum Waited {
 
 pub(super) fn wait_for(queue: &QueueInner, key: &str, wait: Duration) -> Result<Waited> {
     check_wait(wait)?;
-    queue.terms.spec.check_key(key)?;
+    queue.terms.check_key(key)?;
     let deadline = Instant::now() + wait;
     let mut waiter = queue.process.ends.enter(key);
+    let mut looked = false;
     loop {
         if let Some(called_off) = queue.called_off() {
             return Err(called_off);
@@ -36,11 +37,13 @@ pub(super) fn wait_for(queue: &QueueInner, key: &str, wait: Duration) -> Result<
             Turn::TimedOut => return Ok(Waited::NotYet),
             Turn::Ask(keys) => {
                 let asked = Instant::now();
+                let is_rung = queue.awaits(&keys, looked);
+                looked = true;
                 let mut ends = Vec::new();
                 for keys in keys.chunks(MAX_ITEMS as usize) {
                     ends.extend(ends_of(queue, keys)?);
                 }
-                waiter.answered(ends, asked, queue.poll_interval);
+                waiter.answered(ends, asked, queue.poll_interval, is_rung);
             }
             Turn::Again => {}
         }

@@ -115,5 +115,6 @@ fn in_work(queue: &QueueInner, limit: &Limit, item: &Item<'_>) -> Result<Vec<Str
 /// Whether two keys are equal: the server may write a time with more or fewer digits.
 fn is_same(one: &str, other: &str) -> bool {
     let digits = |key: &str| key.trim_end_matches('Z').trim_end_matches('0').replace(' ', "T");
-    one == other || (utc_ms(one).is_some() && digits(one) == digits(other))
+    let time = one.rsplit('/').next().unwrap_or(one);
+    one == other || (utc_ms(time).is_some() && digits(one) == digits(other))
 }

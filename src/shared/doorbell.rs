@@ -1,11 +1,12 @@
 //! The doorbell of a process: the thread that listens, and which queues have a sleeper's row in the database.
 
 use crate::bell::Bell;
+use crate::calls::Awaited;
 use crate::config::LibpqLogin;
 use crate::error::Result;
 use crate::sync::Mutex;
 use crate::threads;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -18,16 +19,52 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The pause before the next try to listen, which doubles with each that fails.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(300)];
 
+/// A worker that ends within it needs no bell.
+pub(super) const WORKER: Duration = Duration::from_secs(1);
+
 /// How soon the listener's thread learns that nobody needs it any more.
 const TICK: Duration = Duration::from_secs(1);
 
 /// The poller, to which others ring.
 pub(super) trait Rung: Send + Sync {
-    /// Something was added to the queue with this name in names of objects.
-    fn rung(&self, stem: &str);
+    /// Something has happened in a queue.
+    fn rung(&self, ring: Ring<'_>);
 
     /// The bell works now.
     fn listens(&self);
+}
+
+/// A notification. Queues have their names in names of objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ring<'a> {
+    /// The process has rung itself.
+    Proof,
+    Added {
+        stem: &'a str,
+    },
+    /// An item for whose end the process waits may have ended.
+    Settled {
+        stem: &'a str,
+        key: &'a str,
+    },
+    /// An item was taken from a worker whose name ends so.
+    Taken {
+        stem: &'a str,
+        worker: &'a str,
+    },
+}
+
+impl<'a> Ring<'a> {
+    /// A text on the process's own channel or on that of its schema, where programs of others may say what they like.
+    fn of(is_own: bool, text: &'a str) -> Option<Self> {
+        match (is_own, text.split_once(' ')) {
+            (true, None) if text.is_empty() => Some(Self::Proof),
+            (true, None) => Some(Self::Added { stem: text }),
+            (true, Some((stem, key))) => Some(Self::Settled { stem, key }),
+            (false, Some((stem, worker))) => Some(Self::Taken { stem, worker }),
+            (false, None) => None,
+        }
+    }
 }
 
 /// The question to be woken, for those who make it.
@@ -72,6 +109,8 @@ impl Drop for Run {
 pub(super) struct Doorbell {
     /// The channel: a name that no other process has.
     channel: String,
+    /// The channel of all processes, by the schema's name: holders of items listen to it.
+    schema: String,
     state: Mutex<DoorbellState>,
 }
 
@@ -87,6 +126,9 @@ struct DoorbellState {
     again: Option<(Instant, Duration)>,
     /// The queues of which the database knows that the process sleeps over them.
     asleep: HashSet<String>,
+    /// The items, each in its queue, of which it knows that the process waits for their ends. `true`: the bell has rung for it, and a
+    /// look follows.
+    awaited: HashMap<(String, String), bool>,
     /// When the process last asked to be woken, and when it last was.
     asked: Option<Instant>,
     rung_at: Option<Instant>,
@@ -105,6 +147,7 @@ impl DoorbellState {
         self.number += 1;
         (self.listener, self.asked) = (None, None);
         self.asleep.clear();
+        self.awaited.clear();
     }
 
     /// Whether the end of the listener `number` is news.
@@ -117,14 +160,19 @@ impl DoorbellState {
         self.asked.is_some_and(|asked| now > asked + PATIENCE && self.rung_at.is_none_or(|rung_at| rung_at < asked))
     }
 
-    /// The session to ask for a ring with, if the process is to ask now that it has nothing to do in these queues.
-    fn must_ask(&mut self, resting: &[&str], now: Instant) -> Option<i32> {
+    /// Whether it is time to ring the bell. One that was silent is given up.
+    fn must_prove(&mut self, now: Instant) -> bool {
         if self.has_failed(now) {
             self.falls_silent(now);
         }
+        self.asked.is_none_or(|asked| now >= asked + PROOF)
+    }
+
+    /// The session to ask for a ring with, if the process is to ask now that it has nothing to do in these queues.
+    fn must_ask(&mut self, resting: &[&str], now: Instant) -> Option<i32> {
+        let is_time = self.must_prove(now);
         let listener = self.listener?;
         let is_news = resting.iter().any(|stem| !self.asleep.contains(*stem));
-        let is_time = self.asked.is_none_or(|asked| now >= asked + PROOF);
         (!resting.is_empty() && (is_news || is_time)).then_some(listener)
     }
 
@@ -136,20 +184,41 @@ impl DoorbellState {
         self.asleep.extend(resting.iter().map(|stem| (*stem).to_owned()));
     }
 
-    /// A ring: for a queue, or the process's own.
-    fn rung(&mut self, stem: &str, now: Instant) {
-        if stem.is_empty() {
-            self.rung_at = Some(now);
-            self.again = None;
+    /// Whether the process has not asked for a ring of one of these items of a queue yet: it does now.
+    fn must_await(&mut self, stem: &str, keys: &[String]) -> bool {
+        let keys: Vec<_> = keys.iter().map(|key| (stem.to_owned(), key.clone())).collect();
+        let is_news = keys.iter().any(|key| !self.awaited.contains_key(key));
+        if is_news {
+            self.awaited.retain(|(of, _), _| of != stem);
+            self.awaited.extend(keys.into_iter().map(|key| (key, false)));
         } else {
-            self.asleep.remove(stem);
+            // Most have ended; for the others it asks next time.
+            keys.iter().for_each(|key| {
+                if self.awaited.get(key) == Some(&true) {
+                    self.awaited.remove(key);
+                }
+            });
+        }
+        is_news
+    }
+
+    /// A ring has taken the row that led to it.
+    fn rung(&mut self, ring: Ring<'_>, now: Instant) {
+        match ring {
+            Ring::Proof => (self.rung_at, self.again) = (Some(now), None),
+            Ring::Added { stem } => _ = self.asleep.remove(stem),
+            Ring::Settled { stem, key } => {
+                self.awaited.entry((stem.to_owned(), key.to_owned())).and_modify(|has_rung| *has_rung = true);
+            }
+            Ring::Taken { .. } => {}
         }
     }
 }
 
 impl Doorbell {
-    pub(super) fn new() -> Self {
-        Self { channel: format!("readpast_{}", uuid::Uuid::now_v7().simple()), state: Mutex::default() }
+    pub(super) fn new(schema: &str) -> Self {
+        let channel = format!("readpast_{}", uuid::Uuid::now_v7().simple());
+        Self { channel, schema: schema.to_owned(), state: Mutex::default() }
     }
 
     /// The session to ask for a ring with, if the process is to ask now; the caller asks before it looks at the queues.
@@ -158,6 +227,30 @@ impl Doorbell {
         let listener = state.must_ask(resting, now)?;
         state.asks(resting, now);
         Some(listener)
+    }
+
+    /// Asks by `send` that the process is woken as these items of a queue end, if it listens and has not asked. Whether it relies on
+    /// that: the bell has rung.
+    pub(super) fn awaits(&self, stem: &str, keys: &[String], send: impl FnOnce(&Awaited<'_>) -> Result<()>) -> bool {
+        let (mut state, now) = (self.state.lock(), Instant::now());
+        let rings = state.must_prove(now);
+        let Some(listener) = state.listener else { return false };
+        let is_proven = !rings && state.rung_at >= state.asked;
+        if !state.must_await(stem, keys) && !rings {
+            return is_proven;
+        }
+        if rings {
+            state.asks(&[], now);
+        }
+        drop(state);
+        let sent = send(&Awaited { stem, keys, channel: &self.channel, listener, rings });
+        if let Err(error) = &sent {
+            log::debug!("the process could not ask to be woken when items end: {error}");
+            if rings {
+                self.state.lock().asked = None;
+            }
+        }
+        sent.is_ok() && is_proven
     }
 
     /// Listens no more. The connection goes within a moment.
@@ -170,8 +263,8 @@ impl Doorbell {
         self.state.lock().falls_silent(Instant::now());
     }
 
-    /// Listens from now on, if no thread does and the last failure is long enough ago.
-    pub(super) fn listen(self: &Arc<Self>, login: &Arc<LibpqLogin>, poller: Weak<dyn Rung>) {
+    /// Listens after a pause, if no thread does and the last failure is long enough ago.
+    pub(super) fn listen(self: &Arc<Self>, login: &Arc<LibpqLogin>, poller: Weak<dyn Rung>, pause: Duration) {
         let mut state = self.state.lock();
         if state.runs == Some(state.number) || state.again.is_some_and(|(again, _)| Instant::now() < again) {
             return;
@@ -181,6 +274,7 @@ impl Doorbell {
         drop(state);
         // A thread that cannot be started drops the run.
         _ = threads::start("readpast-doorbell", move || {
+            std::thread::sleep(pause);
             let why = run.of.run(&login, run.number, &poller);
             let is_first = run.of.state.lock().is_first_failure(run.number);
             drop(run);
@@ -192,9 +286,12 @@ impl Doorbell {
 
     /// Listens as long as the poller lives and the bell is this one. The error says why there is none.
     fn run(&self, login: &LibpqLogin, number: u64, poller: &Weak<dyn Rung>) -> std::result::Result<(), String> {
+        if self.state.lock().number != number {
+            return Ok(());
+        }
         // The end of the process waits while this thread computes: libpq comes to OpenSSL here, and again after the log-in.
         threads::leave(threads::this_thread());
-        let bell = Bell::open(login, &self.channel)?;
+        let bell = Bell::open(login, &[&self.channel, &self.schema])?;
         threads::leave(threads::this_thread());
         let mut state = self.state.lock();
         if state.number != number {
@@ -211,9 +308,10 @@ impl Doorbell {
                 return Ok(());
             }
             let now = Instant::now();
-            rings.iter().for_each(|stem| state.rung(stem, now));
+            let rings = rings.iter().filter_map(|(channel, text)| Ring::of(*channel == self.channel, text));
+            let rings: Vec<_> = rings.inspect(|ring| state.rung(*ring, now)).collect();
             drop(state);
-            rings.iter().filter(|stem| !stem.is_empty()).for_each(|stem| poller.rung(stem));
+            rings.into_iter().for_each(|ring| poller.rung(ring));
         }
     }
 }
@@ -232,16 +330,38 @@ mod tests {
         state.asks(&["a"], start);
         assert_eq!(state.must_ask(&["a"], start), None);
         assert_eq!(state.must_ask(&["a", "b"], start), Some(7), "another queue");
-        state.rung("", start);
-        state.rung("a", start);
+        state.rung(Ring::Proof, start);
+        state.rung(Ring::Added { stem: "a" }, start);
         assert_eq!(state.must_ask(&["a"], start), Some(7), "who rang has taken the row");
         state.asks(&["a"], start);
         assert_eq!(state.must_ask(&["a"], start + PROOF), Some(7));
     }
 
     #[test]
+    fn a_process_asks_for_the_end_of_an_item_once() {
+        let (mut state, now) = (DoorbellState::default(), Instant::now());
+        let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+        assert!(state.must_await("q", &keys(&["a", "b"])) && !state.must_await("q", &keys(&["b"])));
+        assert!(state.must_await("other", &keys(&["a"])), "of another queue");
+        state.rung(Ring::Settled { stem: "q", key: "a" }, now);
+        assert!(!state.must_await("q", &keys(&["a", "b"])), "a look follows, which finds its end");
+        assert!(state.must_await("q", &keys(&["a", "b"])), "it had none");
+        assert!(state.must_await("q", &keys(&["c"])) && state.must_await("q", &keys(&["a"])), "others were forgotten");
+        assert!(!state.must_await("other", &keys(&["a"])));
+    }
+
+    #[test]
+    fn notifications_of_others_are_no_rings() {
+        assert_eq!(Ring::of(true, ""), Some(Ring::Proof));
+        assert_eq!(Ring::of(true, "q"), Some(Ring::Added { stem: "q" }));
+        assert_eq!(Ring::of(true, "q a b"), Some(Ring::Settled { stem: "q", key: "a b" }));
+        assert_eq!(Ring::of(false, "q a b"), Some(Ring::Taken { stem: "q", worker: "a b" }));
+        assert_eq!([Ring::of(false, ""), Ring::of(false, "q")], [None, None]);
+    }
+
+    #[test]
     fn another_listens_after_the_panic_of_a_listener() {
-        let bell = Arc::new(Doorbell::new());
+        let bell = Arc::new(Doorbell::new("s"));
         bell.state.lock().runs = Some(0);
         let run = Run { of: Arc::clone(&bell), number: 0 };
         std::thread::spawn(move || {
@@ -269,7 +389,7 @@ mod tests {
         assert!(state.asleep.is_empty() && state.again.is_some_and(|(again, _)| again > late));
         state.listener = Some(8);
         state.asks(&["a"], late);
-        state.rung("", late);
+        state.rung(Ring::Proof, late);
         assert_eq!(state.must_ask(&["c"], late + PATIENCE * 2), Some(8), "it rang");
         assert_eq!(state.again, None, "and the next failure is a first one");
     }

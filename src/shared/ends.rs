@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// The first pause between two questions, and the least; each is half as long again as the one before.
 const SHORTEST: Duration = Duration::from_millis(20);
 
+/// The same after the bell has rung for an item that is waited for.
+const RUNG: Duration = Duration::from_millis(5);
+
 /// The end of an item that was waited for.
 #[derive(Debug, Clone)]
 pub(crate) enum End {
@@ -68,7 +71,7 @@ impl Ends {
         let wanted = state.wanted.entry(key.to_owned()).or_default();
         // The item may be open again since.
         *wanted = Wanted { by: wanted.by + 1, end: None };
-        state.hurry();
+        state.hurry(SHORTEST);
         self.waiting.fetch_add(1, Ordering::Relaxed);
         self.changed.notify_one();
         Waiter { ends: self, key, asks: false }
@@ -76,8 +79,17 @@ impl Ends {
 
     /// Something may have ended: one thread asks soon.
     pub(crate) fn ring(&self) {
+        self.asks_after(SHORTEST);
+    }
+
+    /// An item that is waited for may have ended: one thread asks very soon.
+    pub(crate) fn rung(&self) {
+        self.asks_after(RUNG);
+    }
+
+    fn asks_after(&self, pause: Duration) {
         if self.waiting.load(Ordering::Relaxed) > 0 {
-            self.state.lock().hurry();
+            self.state.lock().hurry(pause);
             self.changed.notify_one();
         }
     }
@@ -90,9 +102,9 @@ impl Ends {
 }
 
 impl State {
-    /// The next question follows as soon as one may.
-    fn hurry(&mut self) {
-        (self.next, self.pause) = (self.answered.map(|at| at + SHORTEST), SHORTEST);
+    /// The next question follows as soon as one may, this pause after the last one.
+    fn hurry(&mut self, pause: Duration) {
+        (self.next, self.pause) = (self.answered.map(|at| at + pause), SHORTEST);
     }
 }
 
@@ -122,8 +134,9 @@ impl Waiter<'_> {
         Turn::Again
     }
 
-    /// The answer to the question that began at `asked`. The next one follows after at most `longest`.
-    pub(crate) fn answered(&mut self, ends: Vec<(String, End)>, asked: Instant, longest: Duration) {
+    /// The answer to the question that began at `asked`. The next one follows after at most `longest`. `is_rung`: the bell is relied
+    /// on, but for an end that came while the process asked for its ring, which is found by the next two.
+    pub(crate) fn answered(&mut self, ends: Vec<(String, End)>, asked: Instant, longest: Duration, is_rung: bool) {
         let mut state = self.ends.state.lock();
         if !ends.is_empty() {
             self.ends.changed.notify_all();
@@ -133,7 +146,8 @@ impl Waiter<'_> {
         }
         state.answered = Some(asked);
         state.next = Some(Instant::now() + state.pause);
-        state.pause = (state.pause * 3 / 2).min(longest.max(SHORTEST));
+        let is_over = is_rung && state.pause > SHORTEST;
+        state.pause = if is_over { longest } else { state.pause * 3 / 2 }.min(longest.max(SHORTEST));
         state.is_asked = false;
         self.asks = false;
     }
@@ -189,12 +203,12 @@ mod tests {
         let (mut a, mut b) = (ends.enter("a"), ends.enter("b"));
         assert_eq!(asked(a.turn(soon())), ["a", "b"]);
         assert!(matches!(b.turn(soon()), Turn::Again), "another thread asks");
-        a.answered(vec![("b".to_owned(), End::Gone)], Instant::now(), LONGEST);
+        a.answered(vec![("b".to_owned(), End::Gone)], Instant::now(), LONGEST, false);
         assert!(matches!(b.turn(soon()), Turn::Ended(End::Gone)));
         drop(b);
         let deadline = Instant::now();
         assert_eq!(asked(a.turn(deadline)), ["a"], "at the deadline it looks once more");
-        a.answered(Vec::new(), Instant::now(), LONGEST);
+        a.answered(Vec::new(), Instant::now(), LONGEST, false);
         assert!(matches!(a.turn(deadline), Turn::TimedOut));
     }
 
@@ -216,14 +230,14 @@ mod tests {
         for _ in 0..20 {
             ends.state.lock().next = None;
             assert_eq!(asked(a.turn(soon())), ["a"]);
-            a.answered(Vec::new(), Instant::now(), LONGEST);
+            a.answered(Vec::new(), Instant::now(), LONGEST, false);
         }
         assert!(ends.state.lock().next.unwrap() > Instant::now() + Duration::from_secs(10), "pauses grow");
         let begun = Instant::now();
         ends.ring();
         assert_eq!(asks(&mut a, begun + LONGEST), ["a"]);
         assert!(begun.elapsed() < LONGEST);
-        a.answered(Vec::new(), Instant::now(), LONGEST);
+        a.answered(Vec::new(), Instant::now(), LONGEST, false);
         ends.ring();
         assert!(ends.state.lock().next.unwrap() > Instant::now(), "many rings in a row are one question");
     }
@@ -233,7 +247,7 @@ mod tests {
         let ends = Ends::default();
         let (mut a, mut b) = (ends.enter("a"), ends.enter("a"));
         assert_eq!(asked(a.turn(soon())), ["a"]);
-        a.answered(vec![("a".to_owned(), End::Gone)], Instant::now(), LONGEST);
+        a.answered(vec![("a".to_owned(), End::Gone)], Instant::now(), LONGEST, false);
         drop(a);
         assert!(matches!(b.turn(soon()), Turn::Ended(End::Gone)));
     }

@@ -37,6 +37,12 @@ pub(crate) trait Renews: Send + Sync {
 
     /// Counts lost leases.
     fn count_lost(&self, count: usize);
+
+    /// When the queue's lifeline is to be proved, should it hold something. `None`: never.
+    fn prove_at(&self) -> Option<Instant>;
+
+    /// One try to prove it within `limit`. Whether items may have been lost before.
+    fn prove(&self, limit: Duration) -> bool;
 }
 
 #[derive(Default)]
@@ -70,6 +76,8 @@ struct RenewedHolder {
     renewed: Instant,
     /// Whether its last round failed.
     fails: bool,
+    /// An item may have been taken away since its last round began.
+    hurries: bool,
     sleeps: Arc<AtomicBool>,
 }
 
@@ -80,10 +88,15 @@ struct RenewalRound {
     queue: Arc<dyn Renews>,
     /// The time-out of each of its calls.
     limit: Duration,
+    /// Whether only the lifeline is to be proved.
+    proves: bool,
 }
 
 /// The pause after a failed round: the rest of the leases may allow for few more.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// The pause between two rounds when items are taken away one after the other.
+const BETWEEN: Duration = Duration::from_millis(50);
 
 /// The least time-out of a call, however short the rest of the leases is.
 const LEAST_LIMIT: Duration = Duration::from_secs(1);
@@ -125,6 +138,7 @@ impl LeaseRenewer {
             next,
             renewed,
             fails: false,
+            hurries: false,
             sleeps: kept_sleeps,
         });
         let lease_ms = AtomicU64::new(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
@@ -140,6 +154,22 @@ impl LeaseRenewer {
         self.changed.notify_all();
         drop(state);
         Ok(renewals)
+    }
+
+    /// Items may have been taken away: those who hold any ask at once.
+    pub(crate) fn hurry(&self) {
+        for kept in &mut self.state.lock().kept {
+            kept.hurries = true;
+            kept.next = kept.next.map(|next| next.min(kept.renewed + BETWEEN));
+        }
+        self.changed.notify_all();
+    }
+
+    /// A lifeline has begun.
+    pub(crate) fn look(&self) {
+        let state = self.state.lock();
+        self.changed.notify_all();
+        drop(state);
     }
 
     /// Lets the thread end. Does not wait for it.
@@ -170,6 +200,11 @@ impl LeaseRenewer {
                 Round::Failed(error) => {
                     if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == number) {
                         kept.failed(&error);
+                    }
+                }
+                Round::Proved { late } => {
+                    if let Some(kept) = state.kept.iter_mut().find(|kept| late && kept.number == number) {
+                        kept.next = Some(Instant::now());
                     }
                 }
                 Round::Nothing => self.let_sleep(&mut state, number),
@@ -208,19 +243,23 @@ impl LeaseRenewer {
                 return None;
             }
             let now = Instant::now();
-            let due = state.kept.iter().find(|kept| kept.next.is_some_and(|next| next <= now));
+            let renews = state.kept.iter().position(|kept| kept.next.is_some_and(|next| next <= now));
+            let proves = || state.kept.iter().position(|kept| kept.prove_at().is_some_and(|at| at <= now));
+            let due = renews.or_else(proves).and_then(|place| state.kept.get_mut(place));
             if let Some(kept) = due {
                 if let Some(holder) = kept.holder.upgrade() {
+                    kept.hurries &= renews.is_none();
                     return Some(RenewalRound {
                         number: kept.number,
                         holder,
                         queue: Arc::clone(&kept.queue),
                         limit: kept.limit(now),
+                        proves: renews.is_none(),
                     });
                 }
                 continue;
             }
-            match state.kept.iter().filter_map(|kept| kept.next).min() {
+            match state.kept.iter().flat_map(|kept| [kept.next, kept.prove_at()]).flatten().min() {
                 Some(next) => drop(self.changed.wait_until(state, next)),
                 None => self.changed.wait(state),
             }
@@ -237,6 +276,11 @@ fn wake(state: &mut RenewerState, number: u64) {
 }
 
 impl RenewedHolder {
+    /// When its lifeline is to be proved. `None`: it holds nothing, or has none.
+    fn prove_at(&self) -> Option<Instant> {
+        self.next.and_then(|_| self.queue.prove_at())
+    }
+
     /// Half of the leases' rest, so that another try can follow a call that hangs.
     fn limit(&self, now: Instant) -> Duration {
         let left = self.lease.saturating_sub(now.duration_since(self.renewed));
@@ -254,7 +298,7 @@ impl RenewedHolder {
     /// Notes that a call made at `asked` renewed all leases.
     fn renewed(&mut self, asked: Instant) {
         self.renewed = asked;
-        self.next = Some(asked + self.interval);
+        self.next = Some(asked + if self.hurries { self.interval.min(BETWEEN) } else { self.interval });
         if std::mem::take(&mut self.fails) {
             log::info!("queue {}: leases are renewed again", self.queue.name());
         }
@@ -274,6 +318,10 @@ impl RenewedHolder {
 /// The result of a round.
 enum Round {
     Kept,
+    /// The lifeline was proved, or could not be; `late`: others may have taken items.
+    Proved {
+        late: bool,
+    },
     /// Some leases were not renewed.
     Failed(Error),
     Nothing,
@@ -281,12 +329,15 @@ enum Round {
     Over,
 }
 
-fn renew(RenewalRound { holder, queue, limit, .. }: &RenewalRound) -> Round {
+fn renew(RenewalRound { holder, queue, limit, proves, .. }: &RenewalRound) -> Round {
     let mut round = Round::Kept;
     let asked = Instant::now();
     let held = holder.held();
     if held.is_empty() {
         return Round::Nothing;
+    }
+    if *proves {
+        return Round::Proved { late: queue.prove(*limit) };
     }
     for part in held.chunks(MAX_ITEMS as usize) {
         let leases: Vec<_> = part.iter().map(|(key, attempt)| Lease { key, attempt: *attempt }).collect();
@@ -331,6 +382,7 @@ impl Renewals {
     pub(crate) fn hurry(&self) {
         let mut state = self.renewer.state.lock();
         if let Some(kept) = state.kept.iter_mut().find(|kept| kept.number == self.number) {
+            kept.hurries = true;
             kept.next = Some(Instant::now());
         }
         self.renewer.changed.notify_all();

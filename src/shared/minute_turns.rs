@@ -14,16 +14,22 @@ const KEEPER: Duration = Duration::from_secs(150);
 /// Those offer rarely: with many processes one of them is soon there when the keeper ends. Each at a time of its own.
 const OTHERS: Duration = Duration::from_secs(240);
 
+/// A turn to offer that comes so soon is taken along: one call asks about many queues.
+const ALONG: Duration = Duration::from_secs(30);
+
 #[derive(Default)]
 pub(crate) struct MinuteTurns {
     turns: Regularly,
     /// When this process last kept one.
     kept: Mutex<Option<Instant>>,
+    /// When a worker last asked for its turn: a process without one keeps none.
+    asked: Mutex<Option<Instant>>,
 }
 
 impl MinuteTurns {
     /// When the next turn comes. `None`: never again.
     pub(crate) fn next(&self) -> Option<Instant> {
+        *self.asked.lock() = Some(Instant::now());
         self.turns.next()
     }
 
@@ -31,12 +37,28 @@ impl MinuteTurns {
         self.turns.take(EVERY)
     }
 
+    /// Takes the turn to offer beside that of another queue of the process, if it comes soon.
+    pub(crate) fn take_along(&self) -> bool {
+        let is_asked_for = self.asked.lock().is_some_and(|asked| asked.elapsed() <= OTHERS * 2);
+        is_asked_for && !self.is_keeper() && self.turns.take_early(EVERY, ALONG)
+    }
+
+    /// Whether this process keeps the figures, as far as it knows: it need not offer.
+    pub(crate) fn is_keeper(&self) -> bool {
+        self.kept.lock().is_some_and(|kept| kept.elapsed() <= KEEPER)
+    }
+
+    /// No process keeps them: this one does from now on, by the next thread that asks for its turn.
+    pub(crate) fn begins(&self) {
+        *self.kept.lock() = Some(Instant::now());
+        self.turns.hurry();
+    }
+
     /// The minute was this process', or another's.
     pub(crate) fn answered(&self, is_ours: bool) {
-        let mut kept = self.kept.lock();
         if is_ours {
-            *kept = Some(Instant::now());
-        } else if kept.is_none_or(|kept| kept.elapsed() > KEEPER) {
+            *self.kept.lock() = Some(Instant::now());
+        } else if !self.is_keeper() {
             self.turns.rest(OTHERS + Duration::from_secs(u64::from(process::id() % 120)));
         }
     }
@@ -53,6 +75,18 @@ mod tests {
 
     fn pause(turns: &MinuteTurns) -> Duration {
         turns.next().unwrap().saturating_duration_since(Instant::now())
+    }
+
+    #[test]
+    fn a_turn_is_taken_along_only_where_a_worker_asks_for_it() {
+        let turns = MinuteTurns::default();
+        assert!(!turns.take_along());
+        assert!(turns.next().is_some());
+        assert!(turns.take_along() && !turns.take_along());
+        turns.answered(false);
+        assert!(!turns.take_along(), "another process keeps them");
+        turns.begins();
+        assert!(!turns.take_along() && turns.take(), "it keeps them, and need not offer");
     }
 
     #[test]

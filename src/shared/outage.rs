@@ -10,10 +10,21 @@ use std::time::Instant;
 pub(crate) struct Outage {
     /// Lets successful calls skip the lock.
     is_on: AtomicBool,
-    since: Mutex<Option<Instant>>,
+    /// When it began, and with which failure.
+    since: Mutex<Option<(Instant, Error)>>,
 }
 
 impl Outage {
+    /// Whether the last try has failed.
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::Relaxed)
+    }
+
+    /// Why the first try failed, while it is on.
+    pub(crate) fn why(&self) -> Option<Error> {
+        self.since.lock().as_ref().map(|(_, why)| why.clone())
+    }
+
     /// A try has failed.
     pub(crate) fn failed(&self, queue: &str, error: &Error) {
         if !matches!(error.kind(), ErrorKind::Unreachable | ErrorKind::Unavailable) {
@@ -21,7 +32,7 @@ impl Outage {
         }
         let mut since = self.since.lock();
         if since.is_none() {
-            *since = Some(Instant::now());
+            *since = Some((Instant::now(), error.clone()));
             self.is_on.store(true, Ordering::Relaxed);
             log::warn!("queue {queue}: the database is away, and calls are tried again: {error}");
         }
@@ -32,7 +43,7 @@ impl Outage {
         if !self.is_on.load(Ordering::Relaxed) {
             return;
         }
-        if let Some(since) = self.since.lock().take() {
+        if let Some((since, _)) = self.since.lock().take() {
             self.is_on.store(false, Ordering::Relaxed);
             log::warn!("queue {queue}: the database is back after {:.1} s", since.elapsed().as_secs_f64());
         }
@@ -50,7 +61,7 @@ mod tests {
         failed(ErrorKind::Deadlock);
         assert!(!outage.is_on.load(Ordering::Relaxed), "a passing error of a call is none");
         failed(ErrorKind::Unreachable);
-        let begun = *outage.since.lock();
+        let begun = outage.since.lock().clone();
         failed(ErrorKind::Unavailable);
         assert!(begun.is_some() && *outage.since.lock() == begun, "it is the same one");
         outage.is_over("Mail");

@@ -9,6 +9,7 @@
 
 use super::turns::{PollAt, Turns};
 use crate::calls::Due;
+use crate::config::LibpqLogin;
 use crate::sync::{Mutex, MutexGuard};
 use std::{
     sync::{
@@ -39,6 +40,9 @@ pub(crate) trait PollWaiter: Send + Sync {
 pub(super) trait LooksForAll: Send + Sync {
     /// A thread has fallen asleep over a queue, or is to be woken sooner. Returns whether the poller is to be started.
     fn plan_anew(&self) -> bool;
+
+    /// Listens for what happens to the items of a worker.
+    fn listen(self: Arc<Self>, login: &Arc<LibpqLogin>);
 
     /// Starts the thread, if none runs. The caller holds no lock: a failure is logged, and a logger is the program's code.
     fn start(self: Arc<Self>);
@@ -207,6 +211,11 @@ impl PollCoordinator {
         {
             Arc::clone(poller).start();
         }
+    }
+
+    /// A worker of the queue holds items: the process listens for what happens to them.
+    pub(crate) fn listen(&self, login: &Arc<LibpqLogin>) {
+        self.poller.get().inspect(|poller| Arc::clone(poller).listen(login));
     }
 
     /// The queue is one of those that `poller` looks at, soon at first: a bell that would have rung may have gone with an earlier handle.

@@ -6,10 +6,10 @@ mod plan;
 mod tests;
 
 use self::plan::{Plan, PlannedLook};
-use super::doorbell::{BellPull, Doorbell, Rung};
+use super::doorbell::{BellPull, Doorbell, Ring, Rung, WORKER};
 use super::of_queue::OfQueue;
 use super::poll_coordinator::LooksForAll;
-use crate::calls::{AskedQueue, Due, KnownQueues, SeenWorker};
+use crate::calls::{AskedQueue, Awaited, Due, KnownQueues, SeenWorker};
 use crate::config::LibpqLogin;
 use crate::error::{ErrorKind, Result};
 use crate::sync::{Condvar, Mutex, MutexGuard, PerProcess};
@@ -33,6 +33,9 @@ pub(crate) trait AsksDue: Send + Sync {
 
     /// The log-in for a doorbell beside its connections; `None` where there is none.
     fn doorbell(&self) -> Option<&Arc<LibpqLogin>>;
+
+    /// An item was taken from a worker whose name ends so.
+    fn taken_from(&self, worker: &str);
 
     /// Its worker, for a report of another one of the process, if it is to report soon: the turn is taken.
     fn reported_along(&self) -> Option<SeenWorker>;
@@ -112,7 +115,7 @@ impl Poller {
         registry.retain(|_, known| known.strong_count() > 0);
         let spread = Duration::from_nanos(RandomState::new().hash_one(()) % SPREAD.as_nanos() as u64);
         let phase = Instant::now().checked_sub(spread).unwrap_or_else(Instant::now);
-        let doorbell = Arc::new(Doorbell::new());
+        let doorbell = Arc::new(Doorbell::new(schema));
         let new = Arc::new(Self {
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -228,6 +231,36 @@ impl Served {
         let others = queues.iter().filter(|queue| queue.number != self.number);
         others.filter_map(|queue| queue.handle.upgrade()?.reported_along()).collect()
     }
+
+    /// The other queues of the process in this schema that are soon to offer to keep figures, too, each with its name in names of
+    /// objects: their turns are taken.
+    pub(crate) fn offered_along(&self) -> Vec<(String, Arc<OfQueue>)> {
+        let queues = self.poller.state.lock().queues.clone();
+        let others = queues.into_iter().filter(|queue| queue.number != self.number);
+        let others = others.filter_map(|queue| Some((queue.asked.stem, queue.of.upgrade()?)));
+        others.filter(|(_, of)| of.minutes.take_along()).collect()
+    }
+
+    /// Asks by `send` that the process is woken as these items end. It does so where it listens; `begins`: it is to listen, else.
+    /// Whether it relies on it.
+    pub(crate) fn awaits(
+        &self,
+        login: &Arc<LibpqLogin>,
+        keys: &[String],
+        begins: bool,
+        send: impl FnOnce(&Awaited<'_>) -> Result<()>,
+    ) -> bool {
+        if process::id() != self.poller.process {
+            return false;
+        }
+        if begins {
+            self.poller.listen_after(Duration::ZERO, login);
+        }
+        let state = self.poller.state.lock();
+        let stem = state.queues.iter().find(|queue| queue.number == self.number).map(|queue| queue.asked.stem.clone());
+        drop(state);
+        stem.is_some_and(|stem| self.poller.doorbell.awaits(&stem, keys, send))
+    }
 }
 
 impl Drop for Served {
@@ -244,6 +277,10 @@ impl LooksForAll for Poller {
         let mut state = self.state.lock();
         self.is_changed(&mut state);
         state.runs.is_none()
+    }
+
+    fn listen(self: Arc<Self>, login: &Arc<LibpqLogin>) {
+        self.listen_after(WORKER, login);
     }
 
     fn start(self: Arc<Self>) {
@@ -332,6 +369,12 @@ impl Poller {
         answers
     }
 
+    fn listen_after(self: &Arc<Self>, pause: Duration, login: &Arc<LibpqLogin>) {
+        if process::id() == self.process {
+            self.doorbell.listen(login, Arc::downgrade(self) as Weak<dyn Rung>, pause);
+        }
+    }
+
     /// The question to be woken for the queues that rest, before the look: what is added later rings.
     fn pull<'a>(self: &'a Arc<Self>, handle: &dyn AsksDue, due: &'a [PlannedLook]) -> Option<BellPull<'a>> {
         let login = handle.doorbell()?;
@@ -339,17 +382,25 @@ impl Poller {
         if resting.is_empty() {
             return None;
         }
-        self.doorbell.listen(login, Arc::downgrade(self) as Weak<dyn Rung>);
+        self.listen_after(Duration::ZERO, login);
         Some(BellPull { bell: &self.doorbell, resting })
     }
 }
 
 impl Rung for Poller {
-    fn rung(&self, stem: &str) {
+    fn rung(&self, ring: Ring<'_>) {
         let queues = self.state.lock().queues.clone();
-        let rung = queues.iter().filter(|queue| queue.asked.stem == stem).filter_map(|queue| queue.of.upgrade());
+        let handles = |stem| queues.iter().filter(move |queue| queue.asked.stem == stem);
         // The handles of a queue share what they know of it.
-        rung.take(1).for_each(|of| of.polls.wake());
+        let of = |stem| handles(stem).find_map(|queue| queue.of.upgrade());
+        match ring {
+            Ring::Proof => {}
+            Ring::Added { stem } => _ = of(stem).inspect(|of| of.polls.wake()),
+            Ring::Settled { stem, .. } => _ = of(stem).inspect(|of| of.ends.rung()),
+            Ring::Taken { stem, worker } => {
+                handles(stem).filter_map(|queue| queue.handle.upgrade()).for_each(|handle| handle.taken_from(worker))
+            }
+        }
     }
 
     fn listens(&self) {

@@ -1,4 +1,4 @@
-//! The threads of a worker: each takes items, calls the handler, and ends them.
+//! The life of a worker, and its threads: each takes items, calls the handler, and ends them.
 
 use super::failure;
 use super::job::Job;
@@ -16,26 +16,29 @@ use std::{
     time::Duration,
 };
 
-/// The threads of a worker, as it was set up.
-pub(super) struct Crew<'a> {
-    pub(super) queue: &'a Queue,
+/// A worker, as it was set up.
+pub(super) struct Crew {
+    pub(super) queue: Queue,
     pub(super) threads: u32,
     pub(super) batch_size: u32,
-    pub(super) stop: &'a Stop,
+    pub(super) stop: Stop,
     pub(super) settle_timeout: Option<Duration>,
     pub(super) terms: WorkerTerms,
 }
 
 /// Works on all threads until the worker is stopped.
-pub(super) fn run<R: IntoVerdict>(crew: Crew<'_>, handler: &(impl Fn(&Job<'_>) -> R + Sync)) -> Result<()> {
-    let Crew { queue, threads, batch_size, stop, settle_timeout, terms } = crew;
-    let Some(engine) = stop.begin(queue, terms)? else { return Ok(()) };
-    let name = queue.worker();
-    let fields = Fields::default();
-    let line = format!("worker {name} started: threads: {}, items a batch: {}", threads, batch_size);
-    fields.log(queue, Level::Info, &line);
-    let member = Member { engine: &engine, queue, batch_size, handler };
-    let result = thread::scope(|scope| {
+pub(super) fn run<R: IntoVerdict>(crew: &Crew, handler: &(impl Fn(&Job<'_>) -> R + Sync)) -> Result<()> {
+    let Crew { queue, threads, batch_size, stop, .. } = crew;
+    let line = format!("threads: {threads}, items a batch: {batch_size}");
+    live(crew, &line, |engine| on_threads(&Member { engine, queue, batch_size: *batch_size, handler }, *threads, stop))
+}
+
+fn on_threads<R: IntoVerdict>(
+    member: &Member<'_, impl Fn(&Job<'_>) -> R + Sync>,
+    threads: u32,
+    stop: &Stop,
+) -> Result<()> {
+    thread::scope(|scope| {
         let mut members = Vec::new();
         let mut failure = None;
         for number in 1..=threads {
@@ -54,8 +57,18 @@ pub(super) fn run<R: IntoVerdict>(crew: Crew<'_>, handler: &(impl Fn(&Job<'_>) -
         // The first failure is reported after all threads have ended.
         let failures: Vec<_> = ends.filter_map(Result::err).collect();
         failure.into_iter().chain(failures).next().map_or(Ok(()), Err)
-    });
-    let closed = engine.close(settle_timeout);
+    })
+}
+
+/// Has a worker begin, `work`, and end. `work` returns when it was stopped, or by a failure, and no handler is at work.
+pub(super) fn live(crew: &Crew, how: &str, work: impl FnOnce(&Engine) -> Result<()>) -> Result<()> {
+    let Crew { queue, stop, settle_timeout, terms, .. } = crew;
+    let Some(engine) = stop.begin(queue, terms.clone())? else { return Ok(()) };
+    let name = queue.worker();
+    let fields = Fields::default();
+    fields.log(queue, Level::Info, &format!("worker {name} started: {how}"));
+    let result = work(&engine);
+    let closed = engine.close(*settle_timeout);
     stop.end(&engine);
     if let Some(payload) = engine.take_panic() {
         panic::resume_unwind(payload);
@@ -80,7 +93,7 @@ struct Member<'a, F> {
 }
 
 /// Stops the others when a thread ends.
-struct StopOthers<'a>(&'a Stop);
+pub(super) struct StopOthers<'a>(pub(super) &'a Stop);
 
 impl Drop for StopOthers<'_> {
     fn drop(&mut self) {
@@ -120,7 +133,7 @@ impl<R: IntoVerdict, F: Fn(&Job<'_>) -> R + Sync> Member<'_, F> {
 }
 
 /// Logs a failed attempt, whether its handler returned an error or panicked.
-fn note_failed(queue: &Queue, settlement: &Settlement<'_>) {
+pub(super) fn note_failed(queue: &Queue, settlement: &Settlement<'_>) {
     let Settlement { key, attempt, action, error, .. } = settlement;
     if matches!(action, Action::Retry | Action::Fail) {
         let error = log_text(error.unwrap_or("the handler gave no error"));

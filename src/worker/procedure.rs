@@ -46,7 +46,7 @@ impl Procedure {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when there is none, or none that this login may see.
     pub fn find(queue: &Queue, name: &str) -> Result<Self> {
-        let inner = queue.inner();
+        let inner = queue.one()?;
         calls(inner)?;
         if inner.backend.claims_apart() {
             let why = "the procedure that claims them commits by itself";

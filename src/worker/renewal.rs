@@ -43,7 +43,7 @@ impl Renewal {
         let interval = batch.lease().map_or(interval, |lease| interval.min(lease / 3));
         let held = batch.iter().map(|item| (item.key().to_owned(), item.attempt())).collect();
         let claims = Arc::new(Claims(Mutex::new(RenewalState { held, lost: Vec::new() })));
-        let renewals = queue.inner().renew_leases(Arc::downgrade(&claims) as Weak<dyn LeaseHolder>, interval)?;
+        let renewals = queue.one()?.renew_leases(Arc::downgrade(&claims) as Weak<dyn LeaseHolder>, interval)?;
         Ok(Self { claims, _keeping: renewals })
     }
 

@@ -52,6 +52,14 @@ impl Stop {
         engines.iter().for_each(Engine::stop);
     }
 
+    /// Stops the worker, and gives back at once what handlers have not ended.
+    #[cfg(feature = "tokio")]
+    pub(super) fn abandon(&self) {
+        self.stop();
+        let engines = self.0.lock().engines.clone();
+        engines.iter().for_each(Engine::abandon);
+    }
+
     /// Whether it was stopped, by this handle, another one, or a failure.
     #[must_use]
     pub fn is_stopped(&self) -> bool {

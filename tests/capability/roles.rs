@@ -160,7 +160,7 @@ impl Drop for People<'_> {
 const PASSWORD: &str = "Role-1-test";
 
 /// The name of each procedure without the queue, and which roles may execute it.
-const PROCEDURES: [(&str, &str, &[usize]); 24] = [
+const PROCEDURES: [(&str, &str, &[usize]); 25] = [
     ("Add_", "_utx", &[0, 2]),
     ("Add_", "_trx", &[0, 2]),
     ("Add_", "_Set_utx", &[0, 2]),
@@ -180,6 +180,7 @@ const PROCEDURES: [(&str, &str, &[usize]); 24] = [
     ("QueueActionNote", "", &[1, 2]),
     ("QueueActionStep", "", &[2]),
     ("QueueWorkersSeen", "", &[1, 2]),
+    ("QueueLifelineTake", "", &[1, 2]),
     ("QueueMinuteKeep", "", &[1, 2]),
     ("Redrive_", "_Set_trx", &[2]),
     ("Purge_", "_trx", &[2]),

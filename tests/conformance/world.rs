@@ -133,6 +133,8 @@ impl<'a> World<'a> {
             "role" => self.role(step),
             "connection" => self.connection(step),
             "proxy" => self.proxy(step),
+            "cut" => self.proxy.as_ref().expect("a step \"proxy\" comes first").go_away(),
+            "mend" => self.proxy.as_ref().expect("a step \"proxy\" comes first").come_back(),
             "lose_next_answer" => self.proxy.as_ref().expect("a step \"proxy\" comes first").lose_next_answer(),
             "wait_for_settled" => return self.wait_for_settled(&step["value"]).map(|()| None),
             "script" => script(self.scripted.as_ref().expect("the place is \"scripted\""), step),

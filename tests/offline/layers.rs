@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Each module uses only those before it. `install` and `queue` stand side by side but for the look-up of a queue.
-const ORDER: [&str; 29] = [
+const ORDER: [&str; 30] = [
     "error",
     "sync",
     "threads",
@@ -19,6 +19,7 @@ const ORDER: [&str; 29] = [
     "dialect",
     "render",
     "session",
+    "places",
     "bell",
     "pool",
     "catalog",

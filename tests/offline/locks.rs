@@ -5,12 +5,15 @@
 //! In it are claims of all, by type and by step, and of shards, groups, limits, `dedup` among unfinished items, which new ones may replace, rows of `<queue>_Lease`, attempts that
 //! are remembered, and retention.
 //!
+//! `lifeline` is a model of its own: of the locks by which a dead worker is known.
+//!
 //! Not in the model: prefetching, which the statements rule out by their hints; the tables of subtypes, of which a rule says that
 //! they are written after their item; finished items that count for `dedup`; what enqueueing into a described table deletes of an
 //! item that once had the key; retention beside `<queue>_Lease`; and what `world` leaves out.
 
 mod adding;
 mod history;
+mod lifeline;
 mod limits;
 mod programs;
 mod proofs;

@@ -11,7 +11,7 @@ fn settings() -> String {
     let mut out = String::from("| key | values | default | meaning |\n|---|---|---|---|\n");
     for setting in &SETTINGS {
         let default = match (setting.kind, setting.default) {
-            (SettingKind::ConnectionString, _) => "(required)".to_owned(),
+            (SettingKind::ConnectionString, _) if setting.key == "connection" => "(required)".to_owned(),
             (_, "") => "(empty)".to_owned(),
             (_, value) => format!("`{value}`"),
         };
@@ -119,6 +119,11 @@ fn copies_on_the_pages_are_up_to_date() {
     copies.extend(
         FIRST.map(|(path, language, longest)| (page_of(path), path.to_owned(), program(path, language, longest))),
     );
+    for (typed, language) in
+        [("bindings/python/examples/typed.py", "python"), ("bindings/cpp/examples/typed.cpp", "cpp")]
+    {
+        copies.push((page_of(typed), typed.to_owned(), program(typed, language, 46)));
+    }
     let callers = CALLERS.map(|(path, language)| (path.to_owned(), program(path, language, 60)));
     copies.extend(callers.map(|(path, text)| ("docs/developer.md".to_owned(), path, text)));
     for (path, language) in [

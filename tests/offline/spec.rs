@@ -5,6 +5,7 @@ mod columns;
 mod limits;
 mod mistakes;
 mod round_trip;
+mod spread;
 
 use crate::tree::{fenced, root};
 use readpast::description::{EXAMPLES, OTHERS};

@@ -7,7 +7,7 @@ use readpast::install::{drop_queue, install};
 use readpast::{Action, Answer, NewItem, Queue, QueueSpec, Severity, Worker, doctor};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use std::{env, process, thread};
 use support::limit::until;
 use support::scratch::{all, config, item, look};
@@ -226,11 +226,27 @@ fn a_plain_queue_is_of_its_node_alone_until_citus_shards_its_schema() {
 }
 
 #[test]
+fn a_sharded_queue_keeps_figures_of_its_minutes() {
+    let Some(place) = Place::new(true) else { return };
+    place.installs(r#"{"queue": "Job"}"#);
+    let queue = place.open();
+    queue.enqueue(&[item("a")], None).unwrap();
+    assert!(queue.keep_minute(&queue.watch(100).unwrap()).unwrap());
+    assert_eq!(queue.minutes(SystemTime::UNIX_EPOCH).unwrap()[0].due, 1);
+    let asks = format!(
+        "SELECT COUNT(*) FROM {}.queue_minute_keep('[{{\"queue\": \"job\"}}, {{\"queue\": \"b\"}}]')",
+        place.schema
+    );
+    assert_eq!(place.look(&asks), "1", "nobody keeps those of the other");
+}
+
+#[test]
 fn a_queue_that_citus_cannot_have_is_refused_and_changes_nothing() {
     let Some(place) = Place::new(true) else { return };
     for (spec, why) in [
         (r#"{"queue": "Job", "after": true}"#, "triggers"),
         (r#"{"queue": "Job", "roles": {"own_types_only": true}}"#, "own_types_only"),
+        (r#"{"queue": "Job", "limit": [{"at_once": 1}]}"#, "limits"),
         (
             r#"{"queue": "Job", "columns": [], "table": {"name": "elsewhere", "create": true, "key": [{"name": "id", "type": "bigint"}],
                 "status": {"column": "state", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#,

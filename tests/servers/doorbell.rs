@@ -1,7 +1,13 @@
 //! The doorbell: who adds to a queue wakes a process that sleeps over it, by a notification of PostgreSQL. The looks of the poller are
 //! taken away in these tests, and the pauses of the threads are an hour, so that only a ring can wake one.
 
-use readpast::{Batch, Queue};
+use readpast::engine::{Taken, WorkerTerms};
+use readpast::error::ErrorKind;
+use readpast::for_tests::Session;
+use readpast::item::{Action, Answer, ItemRef, NewItem, OperatorVerb, Settlement};
+use readpast::queue::Waited;
+use readpast::{Batch, Engine, Queue, Verdict, Worker};
+use std::sync::Mutex;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use support::limit::until;
@@ -179,4 +185,126 @@ fn a_look_finds_the_items_of_a_dead_worker() {
     let sleeper = std::thread::spawn(move || queue.claim(1, LONG).unwrap().len());
     scratch.run("UPDATE readpast.job SET lease_until = started_at");
     assert_eq!(sleeper.join().unwrap(), 1);
+}
+
+/// Looks of a wait come an hour apart, and leases last a day: only a ring reports what happens to an item.
+const RARELY: [(&str, &str); 1] = [("poll.interval_ms", "3600000")];
+
+fn wait_for_listener(scratch: &Scratch) {
+    scratch.wait_for(
+        "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
+        "1",
+    );
+}
+
+/// A worker of one item, which works until it has lost it.
+fn holder(scratch: &Scratch) -> (Engine, String) {
+    let spec = r#"{"queue": "Job", "backoff": "none", "lease": {"ms": 86400000}}"#;
+    readpast::install(&scratch.config(&[]), Some(&readpast::QueueSpec::from_json(spec).unwrap())).unwrap();
+    let queue = scratch.open(&[&RARELY[..], &[("worker", "The worker of this test")]].concat());
+    let key = queue.enqueue(&[NewItem::default()], None).unwrap().remove(0).key;
+    let engine = Engine::new(&queue, WorkerTerms::default());
+    let Taken::Items(_) = engine.take(1, LONG).unwrap() else { panic!("no item") };
+    wait_for_listener(scratch);
+    (engine, key)
+}
+
+fn is_lost(engine: &Engine, key: &str) {
+    let changes = engine.changes(0, LONG);
+    assert!(changes == Some(1) && engine.is_lost(key, 1));
+    engine.end(&[Settlement { attempt: 1, ..Settlement::control(key, None, Action::Complete) }]);
+    engine.close(LONG).unwrap();
+}
+
+#[test]
+fn a_worker_learns_at_once_of_an_operators_cancel() {
+    let scratch = Scratch::new();
+    let (engine, key) = holder(&scratch);
+    let item = ItemRef { key: &key, token: None };
+    let operator = Queue::open(&config(&changed(&scratch.connection(), &[("Fetch", "10")]), &[]), "Job").unwrap();
+    assert_eq!(operator.act(OperatorVerb::Cancel, &[item]).unwrap()[0].answer, Answer::Ok);
+    is_lost(&engine, &key);
+}
+
+#[test]
+fn a_worker_learns_at_once_of_a_cancel_in_sql() {
+    let scratch = Scratch::new();
+    let (engine, key) = holder(&scratch);
+    scratch.run("SELECT readpast.modify_job_trx(enqueued_at, updated_at, 'Paused') FROM readpast.job");
+    is_lost(&engine, &key);
+}
+
+/// A wait in the state of another process, whose next look is an hour away.
+fn waiter(scratch: &Scratch, key: &str) -> JoinHandle<Waited> {
+    let queue = Queue::open(&config(&changed(&scratch.connection(), &[("Fetch", "10")]), &RARELY), "Job").unwrap();
+    let key = key.to_owned();
+    let waiter = std::thread::spawn(move || queue.wait_for(&key, Duration::from_secs(3600)).unwrap());
+    scratch.wait_for("SELECT COUNT(*) FROM readpast.queue_awaited", "1");
+    // By then it has looked once more.
+    std::thread::sleep(Duration::from_secs(1));
+    waiter
+}
+
+#[test]
+fn a_wait_ends_when_another_process_settles_its_item() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[]);
+    let keys = queue.enqueue(&[(); 3].map(|()| NewItem::default()), None).unwrap();
+    let waiter = waiter(&scratch, &keys[1].key);
+    let awaited = "SELECT COUNT(*) FROM readpast.queue_awaited";
+    let attempts = Mutex::new(0);
+    let worker = Worker::new(&queue).until_empty(true);
+    worker
+        .run(|job| {
+            if job.key() == keys[1].key {
+                *attempts.lock().unwrap() += 1;
+                if job.attempt() == 1 {
+                    assert_eq!(scratch.look(awaited), "1", "others' ends ring for nobody");
+                    return Verdict::retry("again");
+                }
+                scratch.wait_for(awaited, "1");
+            }
+            Verdict::complete()
+        })
+        .unwrap();
+    assert!(matches!(waiter.join().unwrap(), Waited::Ended(_)));
+    assert_eq!((*attempts.lock().unwrap(), scratch.look(awaited).as_str()), (2, "0"), "it waited on after the first");
+}
+
+#[test]
+fn a_wait_ends_when_an_operator_cancels_its_item() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[]);
+    let key = queue.enqueue(&[NewItem::default()], None).unwrap().remove(0).key;
+    let waiter = waiter(&scratch, &key);
+    scratch.run("SELECT readpast.modify_job_trx(enqueued_at, updated_at, 'Cancelled') FROM readpast.job");
+    assert!(matches!(waiter.join().unwrap(), Waited::Ended(_)));
+}
+
+#[test]
+fn items_that_nobody_waits_for_any_more_are_forgotten() {
+    let scratch = Scratch::new();
+    let queue = scratch.open(&[]);
+    let keys: Vec<_> = queue.enqueue(&[(); 2].map(|()| NewItem::default()), None).unwrap();
+    scratch.run("INSERT INTO readpast.queue_awaited (queue, key, channel, listener) VALUES ('job', 'dead', 'dead', 0)");
+    let awaited = "SELECT STRING_AGG(key, ' ') FROM readpast.queue_awaited";
+    for key in &keys {
+        while scratch.look(awaited) != key.key {
+            assert!(matches!(queue.wait_for(&key.key, Duration::from_millis(300)).unwrap(), Waited::NotYet));
+        }
+    }
+}
+
+#[test]
+fn a_login_without_the_right_to_find_items_cannot_wait_for_them() {
+    let mut scratch = Scratch::new();
+    let role = scratch.role();
+    scratch.run(&format!("GRANT USAGE ON SCHEMA readpast TO {role}"));
+    scratch.run(&format!("GRANT EXECUTE ON FUNCTION readpast.queue_await TO {role}"));
+    let login = changed(&scratch.connection(), &[("UID", &role), ("PWD", "p")]);
+    let mut session = Session::open(&config(&login, &[])).unwrap();
+    let ask = "SELECT readpast.queue_await('job', '[\"x\"]', 'another', pg_backend_pid(), FALSE)";
+    assert_eq!(session.execute(ask, &[]).map(drop).unwrap_err().kind(), ErrorKind::PermissionDenied);
+    scratch.run(&format!("GRANT EXECUTE ON FUNCTION readpast.find_job TO {role}"));
+    session.execute(ask, &[]).unwrap();
 }

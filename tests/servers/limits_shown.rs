@@ -6,6 +6,7 @@ use readpast::{ErrorKind, Queue, QueueSpec, Why, install};
 use serde_json::{Value, json};
 use std::time::Duration;
 use support::both::Database;
+use support::scratch::look;
 
 const GUID: &str = "D6513312-4dcc-4c44-b044-08b98257037c";
 
@@ -151,5 +152,70 @@ fn the_limit_that_is_meant_can_be_left_out_where_one_fits() {
         let plain = Queue::open(&database.config(&[]), "Plain").unwrap();
         assert!(plain.limits().unwrap().is_empty());
         assert_eq!(plain.set_limit(&LimitChange::default()).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+}
+
+#[test]
+fn items_without_room_wait_for_no_worker() {
+    for (database, table) in everywhere() {
+        let queue = open(&database, table);
+        let waits = || {
+            let watched = queue.watch(100).unwrap();
+            let (due, oldest) = watched.startable();
+            assert_eq!(watched.startable_ms.unwrap().is_some(), due > 0);
+            // A table without a time of either kind has no oldest.
+            assert!(due > 0 || oldest.is_none());
+            (watched.stats.due, due)
+        };
+        assert_eq!(waits(), (0, 0));
+        // One of each has no room: by the column by which claims seek, and by another.
+        put(&queue, &json!({"Job": GUID}), 2);
+        put(&queue, &json!({"Customer": 1}), 3);
+        assert_eq!(waits(), (5, 5));
+        assert_eq!(queue.claim(100, Duration::ZERO).unwrap().len(), 3);
+        assert_eq!(waits(), (2, 0), "they wait for room");
+        put(&queue, &json!({"Customer": 2}), 1);
+        assert_eq!(waits(), (3, 3), "where one has room, the number is that of all");
+        assert_eq!(queue.claim(100, Duration::ZERO).unwrap().len(), 1);
+        assert_eq!(waits(), (2, 0));
+    }
+}
+
+/// Else the keys that a look has found would lose their turn to be claimed.
+#[test]
+fn a_look_takes_no_turn_of_a_key() {
+    for (database, table) in everywhere() {
+        let queue = open(&database, table);
+        put(&queue, &json!({"Job": GUID}), 1);
+        let mut session = database.session();
+        let turn = database.pick(
+            "SELECT COALESCE([Position], N'') FROM [readpast].QueueTurn WHERE [Queue] = 'Call'",
+            "SELECT COALESCE(current_setting('readpast.limit_call', TRUE), '')",
+        );
+        let watch = database.pick("EXECUTE [readpast].Watch_Call", "SELECT * FROM readpast.watch_call()");
+        let claim = database
+            .pick("EXECUTE [readpast].Next_Call_Set_trx N'w', 1", "SELECT * FROM readpast.next_call_set_trx('w', 1)");
+        session.execute(watch, &[]).unwrap();
+        assert_eq!(look(&mut session, turn), "");
+        session.execute(claim, &[]).unwrap();
+        assert_ne!(look(&mut session, turn), "");
+    }
+}
+
+#[test]
+fn a_full_queue_waits_for_no_worker() {
+    for (database, table) in everywhere() {
+        let spec = table.described(json!({
+            "queue": "Call", "columns": [{"name": "Customer", "type": "bigint"}], "limit": [{"at_once": 1}],
+        }));
+        install(&database.config(&[]), Some(&QueueSpec::from_json(&spec.to_string()).unwrap())).unwrap();
+        let queue = Queue::open(&database.config(&[]), "Call").unwrap();
+        put(&queue, &json!({"Customer": 1}), 2);
+        let startable = || queue.watch(100).unwrap().startable().0;
+        assert_eq!(startable(), 2);
+        let batch = queue.claim(100, Duration::ZERO).unwrap();
+        assert_eq!((batch.len(), startable()), (1, 0));
+        queue.settle(&[Settlement::new(&batch.get(0).unwrap(), Action::Complete)], None).unwrap();
+        assert_eq!(startable(), 1);
     }
 }

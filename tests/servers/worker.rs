@@ -7,6 +7,8 @@ mod figures;
 mod given;
 mod holding;
 mod logging;
+mod on_tokio;
 mod outage;
 mod retention;
 mod tidying;
+mod typed;

@@ -1,1 +1,1 @@
-SELECT {{ object("queue_minute_keep") }}(?::text, ?::bigint, ?::bigint, ?::bigint, ?::bigint, ?::bigint)::integer
+SELECT k.place FROM {{ object("queue_minute_keep") }}(?::json) AS k (place)

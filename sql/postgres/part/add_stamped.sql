@@ -2,6 +2,10 @@
     The key is a time, and two items may be enqueued within one tick of the clock. So the key is the time on a grid of
     10 ms plus the item's number in microseconds, modulo 10,000 for the first item of the call: 10,000 items in
     succession have different keys, and the keys of one call ascend with its numbers.
+{%- if group %}
+    Numbers begin anew after 10,000. The keys of this moment that are there come first all the same, so that an item of a
+    group which is enqueued after another has the later key.
+{%- endif %}
     */
     WITH numbered AS MATERIALIZED (
         SELECT
@@ -26,11 +30,30 @@
     ),
     {{ "item" if dedup or after else "keyed" }} AS MATERIALIZED (
         SELECT
-            n.ordinal, date_bin('10 milliseconds', now_, timestamptz 'epoch')
+            n.ordinal, {{ "f.tick" if group else "date_bin('10 milliseconds', now_, timestamptz 'epoch')" }}
             + (n.number - f.number + f.number % 10000) * interval '1 microsecond' AS key, n.scheduled_for, n.type,
             n.step, n.columns
         FROM numbered AS n
+{%- if group %}
+        CROSS JOIN (
+            SELECT
+                m.number,
+                CASE
+                    WHEN l.key >= l.tick + m.number % 10000 * interval '1 microsecond' THEN l.tick + interval '10 milliseconds'
+                    WHEN l.key >= b.tick + m.number % 10000 * interval '1 microsecond' THEN l.tick
+                    ELSE b.tick
+                END AS tick
+            FROM (SELECT MIN(o.number) AS number FROM numbered AS o) AS m
+            CROSS JOIN (SELECT date_bin('10 milliseconds', now_, timestamptz 'epoch') AS tick) AS b
+            CROSS JOIN LATERAL (
+                SELECT MAX(q.enqueued_at) AS key, date_bin('10 milliseconds', MAX(q.enqueued_at), timestamptz 'epoch') AS tick
+                FROM {{ object(queue) }} AS q
+                WHERE q.enqueued_at >= b.tick
+            ) AS l
+        ) AS f
+{%- else %}
         CROSS JOIN (SELECT MIN(m.number) AS number FROM numbered AS m) AS f
+{%- endif %}
     ),
 {%- if not dedup and not after %}
     /* Written once, with its answers. Another attempt of the same call that is under way is waited for, before anything is added. */

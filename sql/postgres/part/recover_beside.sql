@@ -22,7 +22,7 @@
                         FOR NO KEY UPDATE SKIP LOCKED
                     ) AS q
                     WHERE
-                        s.status = 'Processing' AND (s.lease_until <= now_ OR s.lease_owner = worker_)
+                        s.status = 'Processing' AND (s.lease_until <= now_ OR s.lease_owner IN (dead_, worker_))
                         AND {{ m.not_refused(m.key_kept("s.key_")) }}
                     ORDER BY s.started_at
                     LIMIT max_
@@ -32,7 +32,7 @@
             INNER JOIN {{ object(queue ~ "_lease") }} AS s
                 ON
                     s.status = 'Processing' AND s.started_at BETWEEN d.started_at AND d.started_at
-                    AND s.lease_owner = d.lease_owner AND (s.lease_until <= now_ OR s.lease_owner = worker_)
+                    AND s.lease_owner = d.lease_owner AND (s.lease_until <= now_ OR s.lease_owner IN (dead_, worker_))
                     AND {{ m.not_refused(m.key_kept("s.key_")) }}
         )
 {%- if foreign %}
@@ -86,10 +86,9 @@
     WHERE {{ m.lease_at_key("g.key_") }};
 {%- endfor %}
 
+{% include "part/recover_more.sql" %}
     IF key_1_ IS NULL THEN RETURN;
     END IF;
-    found_ := CARDINALITY(key_1_);
-{% include "part/recover_more.sql" %}
 
     /* The table is right about items that somebody changed by hand. */
     UPDATE {{ object(queue ~ "_lease") }} AS s

@@ -1,9 +1,3 @@
-    IF found_ >= max_ THEN
-        /* There may be more of them: the next who comes goes on at once. Nobody waits here for another's turn. */
-        UPDATE {{ object("queue_recovery") }} AS r
-        SET recovered_at = '-infinity'
-        FROM (
-            SELECT d.queue FROM {{ object("queue_recovery") }} AS d WHERE d.queue = '{{ queue }}' FOR NO KEY UPDATE SKIP LOCKED
-        ) AS d
-        WHERE r.queue = d.queue;
+    found_ := COALESCE(CARDINALITY(key_1_), 0);
+    IF found_ >= max_ OR dead_ IS NOT NULL THEN PERFORM {{ object("queue_recovery_goes_on") }}('{{ queue }}', CASE WHEN found_ < max_ THEN dead_ END);
     END IF;

@@ -23,10 +23,11 @@
 {% filter made("FUNCTION", procedure) %}
 /*
 In how many milliseconds a claim may find something: 0 is now, NULL is not as things stand, and -1 that somebody is to look for
-the items of dead workers, as nobody has within recover_ milliseconds. It locks no row. More may look due than a claim gets:
+the items of dead workers, as nobody has within recover_ milliseconds. It locks no
+row of the table, and notes free locks of workers. More may look due than a claim gets:
 what others are about to take, what waits behind its group, what is of a kind that the caller does not claim.
 Called by queue_due.
-Table access order: queue_recovery, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_pause, queue_refused.
+Table access order: queue_recovery, queue_lifeline, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_pause, queue_refused.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(recover_ integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -35,18 +36,25 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     every_ CONSTANT interval := recover_ * interval '1 millisecond';
     until_ timestamptz;
+    recovers_ boolean;
+    looks_ boolean;
 {%- if not searches_all %}
     kind_types_ CONSTANT text[] := ARRAY[{% for type in types %}{{ text(type) }}{{ ", " if not loop.last }}{% endfor %}];
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-    PERFORM
+{%- set in_flight = "SELECT 1 FROM " ~ object(queue ~ "_lease") ~ " AS s WHERE s.status = 'Processing' ORDER BY s.started_at LIMIT 1" if beside
+    else "SELECT 1 FROM " ~ table ~ " AS q WHERE " ~ m.stands(processing) ~ " ORDER BY q." ~ role.started ~ " LIMIT 1" %}
+    SELECT
+        r.recovered_at NOT BETWEEN now_ - every_ AND now_ + every_{% if not beside %} AND EXISTS ({{ in_flight }}){% endif %},
+        r.looked_at NOT BETWEEN now_ - interval '500 ms' AND now_ + interval '500 ms' AND EXISTS ({{ in_flight }})
+    INTO recovers_, looks_
     FROM {{ object("queue_recovery") }} AS r
-    WHERE r.queue = '{{ queue }}' AND r.recovered_at NOT BETWEEN now_ - every_ AND now_ + every_
-{%- if not beside %}
-        AND EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ m.stands(processing) }} ORDER BY q.{{ role.started }} LIMIT 1)
-{%- endif %};
-    IF FOUND THEN RETURN -1;
+    WHERE r.queue = '{{ queue }}';
+    IF looks_ THEN
+        recovers_ := {{ object("queue_lifeline_look") }}('{{ queue }}', now_) OR recovers_;
+    END IF;
+    IF recovers_ THEN RETURN -1;
     END IF;
 {%- for due_is in whens %}
 {%- if shards or not searches_all %}

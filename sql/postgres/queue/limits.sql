@@ -101,10 +101,10 @@ How much a claim of max_ items may begin: most of all.{% if sought %} keys are v
 each may begin: from the one behind the last that had its turn in this session, once around, until most (at most a hundred) have room; '' stands for items
 without one, which are not limited by it. Each costs a few seeks, however much waits. After a thousand without room it leaves off, with a
 time at which to go on.{% endif %}{% if filters %} Keys of other limits that have no room are in blocked_<n>.{% endif %} until is when a rate lets the next one begin. Called by claims, in
-their turn.
+their turn, and by watch_{{ queue }}, which only looks (only_looks_) and takes none.
 Table access order: {{ table_name }}, queue_limit{{ ", " ~ queue ~ "_lease" if beside }}.
 */
-CREATE OR REPLACE FUNCTION {{ function }}(max_ integer, now_ timestamptz)
+CREATE OR REPLACE FUNCTION {{ function }}(max_ integer, now_ timestamptz, only_looks_ boolean)
 RETURNS TABLE (most integer, until timestamptz{{ ", keys text[], rooms integer[]" if sought }}{% for l in filters %}, blocked_{{ l.nth }} text[]{% endfor %})
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
 AS $$
@@ -190,7 +190,7 @@ BEGIN
     IF looks_ = 0 THEN
         until_ := now_ + interval '100 milliseconds';
     END IF;
-    PERFORM set_config('readpast.limit_{{ queue }}', last_, FALSE) WHERE last_ IS NOT NULL;
+    PERFORM set_config('readpast.limit_{{ queue }}', last_, FALSE) WHERE last_ IS NOT NULL AND NOT only_looks_;
     keys := keys_;
     rooms := rooms_;
 {%- endif %}
@@ -217,7 +217,7 @@ END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ function }}(integer, timestamptz) FROM public;
+REVOKE ALL ON FUNCTION {{ function }}(integer, timestamptz, boolean) FROM public;
 {% endfilter %}
 {%- if limits | selectattr("rate") | list %}
 {%- set function = object("spend_" ~ queue) -%}

@@ -10,7 +10,12 @@
 Values to set have a statement of their own, since most calls set nothing: columns are not written for nothing, and one that is gone does
 not keep finished work from being reported.
 -#}
+{%- macro ring() %}
+    IF is_awaited_ THEN PERFORM {{ object("ring_waiters_" ~ queue) }}(items_);
+    END IF;
+{%- endmacro -%}
 {%- set leaves = completion == "delete" or (own and completion == "history") -%}
+{% include "part/ring.sql" %}
 {% filter made("FUNCTION", procedure) %}
 /*
 Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
@@ -28,7 +33,7 @@ operation_ makes the call repeatable: asked again with the same value, the answe
 {%- if not role.due %}
 The table has no due time: what is given back for later is an Error that waits in {{ queue }}_lease until then.
 {%- endif %}
-Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
+Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}; queue_awaited.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
 {%- filter listed(4) -%}
@@ -46,6 +51,7 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
+    is_awaited_ boolean;
 {%- if can_set %}
     sets_ boolean := FALSE;
 {%- endif %}
@@ -54,12 +60,15 @@ DECLARE
 {%- endif %}
 BEGIN
 {%- include "part/local_time.sql" %}
-{{- use.settings(procedure, ["worker", "most", "lease"] + (["started"] if run_time else []), least=0) }}
+{{- use.settings(procedure, ["worker", "most", "lease"] + (["started"] if run_time else []), least=0, ends=true) }}
 {{- check.takes(procedure, takes.modify) }}
 
 {% include "part/set_checks.sql" %}
 
 {% include "part/remember.sql" %}
+    /* A worker's items have attempts. */
+    IF items_::text !~ '"attempt" ?: ?[1-9]' THEN PERFORM {{ object("ring_holders_" ~ queue) }}(items_);
+    END IF;
     IF replayed_ THEN
 {%- if own %}
         RETURN QUERY
@@ -133,6 +142,7 @@ BEGIN
     END IF;
 {%- endif %}
 {%- if own %}
+{{- ring() }}
 
     IF max_ > 0 THEN
 {%- else %}
@@ -140,6 +150,7 @@ BEGIN
     PERFORM {{ object("move_" ~ queue ~ "_trx") }}(answers_);
 {%- endif %}
 {% include "part/keep_answers.sql" %}
+{{- ring() }}
     END IF;
 
     {{ m.answers_of() }}

@@ -6,7 +6,7 @@
 {%- set function = object(procedure) -%}
 {%- set foreign = beside and role.started and not run_time and shows_claims -%}
 {#- In flight under this name. Of whom who may not see all types, only those are taken that it may see; what ran out may be anybody's. -#}
-{%- macro mine(owner, type) %}{{ "(" ~ owner ~ " = worker_ AND " ~ m.type_seen(type) ~ ")" if own_types_only else owner ~ " = worker_" }}{% endmacro -%}
+{%- macro mine(owner, type) %}{{ owner ~ " = dead_ OR (" ~ owner ~ " = worker_ AND " ~ m.type_seen(type) ~ ")" if own_types_only else owner ~ " IN (dead_, worker_)" }}{% endmacro -%}
 {#- The answer about an item of another type than the caller may see. -#}
 {%- macro shown(value, type) %}{{ "CASE WHEN " ~ m.type_seen(type) ~ " THEN " ~ value ~ " END" if own_types_only else value }}{% endmacro -%}
 {%- set beside_table = ", " ~ queue ~ "_lease" if beside else "" -%}
@@ -15,7 +15,8 @@
 {%- endif %}
 {% filter made("FUNCTION", procedure) %}
 /*
-Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
+Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent: those whose leases ran out,
+and those of a worker whose lock has been free for its grace (queue_lifeline). One row per item,
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
@@ -28,7 +29,7 @@ others than readpast count as well, once they are as old as a lease is long.
 {%- if beside and shows_errors %} What others have set to Error is
 tried again, too; it gives no row here.
 {%- endif %}
-Table access order: {{ table_name }}{{ beside_table }}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
+Table access order: queue_recovery, queue_lifeline, {{ table_name }}{{ beside_table }}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1
@@ -45,6 +46,7 @@ DECLARE
 {%- endif %}
     max_attempts_ integer;
     found_ integer;
+    dead_ text;
 {%- include "part/key_variables.sql" %}
     together_ boolean[];
 {{- narrow.variables() }}
@@ -56,6 +58,7 @@ BEGIN
 {{- use.settings(procedure, ["most"], lease=foreign) }}
     IF recover_ > 2 AND NOT {{ object("queue_recovery_turn") }}('{{ queue }}', recover_, now_) THEN RETURN;
     END IF;
+    dead_ := {{ object("queue_lifeline_seize") }}('{{ queue }}', now_);
 {%- if claimed_by_others and parks_errors %}
 {% include "part/unpark_call.sql" %}
 {%- endif %}
@@ -104,11 +107,9 @@ BEGIN
     SELECT {% for column in key %}ARRAY_AGG(v.key_{{ loop.index }}){{ ", " if not loop.last }}{% endfor %}
     INTO {{ m.list("key_", "_") }}
     FROM remains AS v;
-    IF key_1_ IS NULL THEN
-        RETURN;
-    END IF;
-    found_ := CARDINALITY(key_1_);
 {% include "part/recover_more.sql" %}
+    IF key_1_ IS NULL THEN RETURN;
+    END IF;
 {%- endif %}
 
     /*
@@ -174,7 +175,7 @@ BEGIN
                 FROM {{ object(queue ~ "_lease") }} AS s
                 WHERE
                     {{ m.lease_at_key("k.key_") }}
-                    AND (s.lease_until <= now_ OR s.lease_owner = worker_ OR s.status <> 'Processing')
+                    AND (s.lease_until <= now_ OR s.lease_owner IN (dead_, worker_) OR s.status <> 'Processing')
                 FOR NO KEY UPDATE SKIP LOCKED
             ) AS s
         ),
@@ -210,7 +211,7 @@ BEGIN
 {%- endif %}
                 v.item_attempt - v.together::integer AS attempt_num,
                 {{ object("queue_died_fn") }}(
-                    v.item_owner, worker_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
+                    v.item_owner, worker_, dead_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
                 ) AS error,
                 e.ends AS finishes,
 {%- if attempt_history %}

@@ -9,9 +9,9 @@
     + (["claimed_" ~ queue] if marks_claims else []) + (["queue_due", "queue_sleep"] if not claimed_by_others else [])
     + (["progress_" ~ queue ~ "_set_trx"] if progress else []) -%}
 {%- set fire = ["schedules_" ~ queue, "fire_" ~ queue ~ "_trx"] if schedules is not none else [] -%}
-{%- set report = ["queue_action_note", "queue_workers_seen", "queue_minute_keep"] -%}
+{%- set report = ["queue_action_note", "queue_workers_seen", "queue_lifeline_take", "queue_minute_keep"] -%}
 {%- set done = ["queue_is_done"] -%}
-{%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue] + (["attempts_" ~ queue] if attempt_history else [])
+{%- set look = ["stats_" ~ queue, "watch_" ~ queue, "find_" ~ queue, "queue_await"] + (["attempts_" ~ queue] if attempt_history else [])
     + (["limits_" ~ queue] if limits else []) + (["waits_" ~ queue] if after else []) + (["progress_" ~ queue] if progress else []) -%}
 {%- set operate = ["redrive_" ~ queue ~ "_set_trx", "purge_" ~ queue ~ "_trx"]
     + (["schedule_" ~ queue ~ "_trx"] if schedules is not none else []) + (["limit_" ~ queue ~ "_trx"] if limits else []) -%}

@@ -87,6 +87,9 @@ the arrivals that are no longer scheduled for later, and how long ago the first 
 type.<figure>: the same of one type, which is detail: waiting, due (ms: for how long the oldest), flying, ended{{ ", arrivals" if arrivals }} (both of the last
 hour), claimed_mean_ms.
 {%- endif %}
+{%- if limits %}
+due.startable_ms: for how long the oldest item has been due that has room within the limits, of a hundred keys that have any.
+{%- endif %}
 Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", its history" if history }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(most_ integer DEFAULT 10000)
@@ -102,6 +105,9 @@ DECLARE
     last_taken_ timestamptz;
     oldest_present_ timestamptz;
     before_ {{ object("queue_look") }}[];
+{%- endif %}
+{%- if limits %}
+    room_ record;
 {%- endif %}
 BEGIN
     IF most_ IS NULL OR most_ NOT BETWEEN 1 AND 1000000 THEN
@@ -177,6 +183,9 @@ BEGIN
         {% if own_types_only %}ARRAY(SELECT a.type FROM {{ object("queue_own_type_v") }} AS a WHERE a.queue = '{{ queue }}'){% else %}NULL{% endif %},
         {{ arrivals | bool | upper }}, {{ ends | bool | upper }}, {{ by_type | bool | upper }}
     ) AS w;
+{%- if limits %}
+{%- include "part/startable.sql" %}
+{%- endif %}
 END;
 $$;
 {% endfilter %}

@@ -149,17 +149,35 @@ WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_
 {% filter made("TABLE", "queue_recovery") %}
 /*
 A row for each queue: when the items of its dead workers were last looked for. Of all who claim, one does it when it is
-time; nobody waits for a row here.
+time; nobody waits for a row here. looked_at is the last look at its workers' locks (queue_lifeline).
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_recovery") }} (
-    queue text NOT NULL PRIMARY KEY, recovered_at timestamptz NOT NULL
+    queue text NOT NULL PRIMARY KEY, recovered_at timestamptz NOT NULL, looked_at timestamptz NOT NULL DEFAULT '-infinity'
 );
+{% endfilter %}
+{% filter made("TABLE", "queue_lifeline") %}
+/*
+Workers whose sessions hold a lock as long as their process lives: where it has been free for grace_ms, the worker is dead. A server
+that began anew or took over has freed all locks: there a row says nothing until its worker reports again.
+*/
+CREATE UNLOGGED TABLE IF NOT EXISTS {{ object("queue_lifeline") }} (
+    queue text NOT NULL, worker text NOT NULL, grace_ms integer NOT NULL, server_began timestamptz NOT NULL, free_since timestamptz NULL,
+    PRIMARY KEY (queue, worker)
+)
+WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 {% endfilter %}
 {% filter made("TABLE", "queue_sleeper") %}
 /* Processes that have nothing to do, each with the channel on which it listens: who adds to the queue wakes the last one. */
 CREATE UNLOGGED TABLE IF NOT EXISTS {{ object("queue_sleeper") }} (
     queue text NOT NULL, id bigint GENERATED ALWAYS AS IDENTITY, channel text NOT NULL, listener integer NOT NULL,
     PRIMARY KEY (queue, id)
+)
+WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+{% endfilter %}
+{% filter made("TABLE", "queue_awaited") %}
+/* Items for whose end a process waits, each with the channel on which it listens: who settles the item wakes it. */
+CREATE UNLOGGED TABLE IF NOT EXISTS {{ object("queue_awaited") }} (
+    queue text NOT NULL, key text NOT NULL, channel text NOT NULL, listener integer NOT NULL, PRIMARY KEY (queue, key, channel)
 )
 WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 {% endfilter %}
@@ -220,7 +238,7 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_worker") }} (
 );
 {% endfilter %}
 {% filter made("TABLE", "queue_minute") %}
-/* Figures of each queue, one row a minute, for a day: taken by one of all who could. A row without figures: somebody is at it. */
+/* Figures of each queue, one row a minute, for a day: kept by one of all who could. */
 CREATE TABLE IF NOT EXISTS {{ object("queue_minute") }} (
     queue text NOT NULL, at timestamptz NOT NULL, due bigint NULL, oldest_ms bigint NULL, in_flight bigint NULL, failed bigint NULL,
     ended bigint NULL, PRIMARY KEY (queue, at)

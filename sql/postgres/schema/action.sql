@@ -55,7 +55,8 @@ REVOKE ALL ON FUNCTION {{ object("queue_action_note") }}(text, text, text, text,
 /*
 Moves an action on many items on: adds what its holder has done since the last call, keeps the place, extends the lease, and ends the
 action with state_ Done, Cancelled or Failed. The first call takes an action that nobody holds. Without an owner_ it asks for a cancel,
-which the holder learns by the answer; an action that nobody holds is Cancelled at once. Returns the state, or NULL where the action
+which the holder learns by the answer; an action that nobody holds is Cancelled at once. Items on their way to another place are in the
+filter of their record (rebalance), so it cannot be cancelled, and its end forgets them. Returns the state, or NULL where the action
 has ended or another process holds it.
 Table access order: queue_action.
 */
@@ -89,6 +90,7 @@ BEGIN
                 ELSE 'Cancelled'
             END
         ),
+        filter = CASE WHEN a.verb <> 'rebalance' OR state_ IS DISTINCT FROM 'Done' THEN a.filter END,
         done = a.done + COALESCE(done_, 0), refused = a.refused + COALESCE(refused_, 0), place = COALESCE(place_, a.place),
         result = COALESCE(LEFT(result_, 4000), a.result), owner = COALESCE(owner_, a.owner),
         lease_until = CASE WHEN owner_ IS NULL THEN a.lease_until ELSE now_ + lease_ms_ * interval '1 ms' END,
@@ -98,6 +100,7 @@ BEGIN
     WHERE
         a.action_id = action_id_ AND a.ended_at IS NULL
         AND (owner_ IS NULL OR a.owner = owner_ OR a.owner IS NULL OR (a.lease_until > now_) IS NOT TRUE)
+        AND (owner_ IS NOT NULL OR a.verb <> 'rebalance')
     RETURNING a.state INTO found_;
     RETURN found_;
 END;
@@ -108,9 +111,10 @@ REVOKE ALL ON FUNCTION {{ object("queue_action_step") }}(bigint, text, integer, 
 {% endfilter %}
 {% filter made("FUNCTION", "queue_workers_seen") %}
 /*
-A process reports its workers, {"queue", "worker"} in workers_: when one begins and then every half minute, those of all its queues at
-once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
-Table access order: queue_worker.
+A process reports its workers, {"queue", "worker", "grace"} in workers_: when one begins and then every half minute, those of all its
+queues at once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
+With a grace in milliseconds, sessions of the worker hold its lock (queue_lifeline_take); with 0 they do not.
+Table access order: queue_lifeline, queue_worker.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_workers_seen") }}(workers_ json, host_ text, process_ bigint, version_ text) RETURNS void
 {{ by_owner }}
@@ -119,6 +123,24 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     known_ integer;
 BEGIN
+    DELETE FROM {{ object("queue_lifeline") }} AS f
+    USING JSON_TO_RECORDSET(workers_) AS r (queue text, worker text, grace integer)
+    WHERE f.queue = r.queue AND f.worker = r.worker AND r.grace = 0;
+    INSERT INTO {{ object("queue_lifeline") }} AS f (queue, worker, grace_ms, server_began)
+    SELECT r.queue, r.worker, r.grace, pg_postmaster_start_time()
+    FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text, grace integer)
+    WHERE
+        r.grace > 0
+        AND NOT EXISTS (
+            SELECT 1
+            FROM {{ object("queue_lifeline") }} AS k
+            WHERE
+                k.queue = r.queue AND k.worker = r.worker AND k.grace_ms = r.grace AND k.server_began = pg_postmaster_start_time()
+        )
+    ORDER BY r.queue, r.worker
+    ON CONFLICT (queue, worker) DO UPDATE
+    SET grace_ms = excluded.grace_ms, server_began = excluded.server_began, free_since = NULL;
+
     UPDATE {{ object("queue_worker") }} AS w
     SET seen_at = now_
     FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text)
@@ -137,6 +159,10 @@ BEGIN
         FOR UPDATE SKIP LOCKED
     ) AS d
     WHERE w.queue = d.queue AND w.worker = d.worker;
+    DELETE FROM {{ object("queue_lifeline") }} AS f
+    WHERE
+        f.queue IN (SELECT r.queue FROM JSON_TO_RECORDSET(workers_) AS r (queue text)) AND f.server_began <> pg_postmaster_start_time()
+        AND NOT EXISTS (SELECT 1 FROM {{ object("queue_worker") }} AS w WHERE w.queue = f.queue AND w.worker = f.worker);
 
     INSERT INTO {{ object("queue_worker") }} AS w (queue, worker, host, process, version, started_at, seen_at)
     SELECT DISTINCT r.queue, r.worker, host_, process_, version_, now_, now_
@@ -156,39 +182,55 @@ REVOKE ALL ON FUNCTION {{ object("queue_workers_seen") }}(json, text, bigint, te
 {% endfilter %}
 {% filter made("FUNCTION", "queue_minute_keep") %}
 /*
-The figures of this minute. Without due_ it asks for the turn to take them: TRUE for one of all who ask in a minute, who then calls
-this with the figures. Minutes before yesterday go.
+Keeps figures as those of this minute, where no other process has: minutes_ is a JSON array of objects with a queue's name and its figures.
+One without figures asks whether no process keeps them. A row for each that was kept, or is to be: its place in minutes_. Minutes before
+yesterday go.
 Table access order: queue_minute.
 */
-CREATE OR REPLACE FUNCTION {{ object("queue_minute_keep") }}(
-    queue_ text, due_ bigint, oldest_ms_ bigint, in_flight_ bigint, failed_ bigint, ended_ bigint
-) RETURNS boolean
+CREATE OR REPLACE FUNCTION {{ object("queue_minute_keep") }}(minutes_ json) RETURNS TABLE (place integer)
 {{ by_owner }}
 AS $$
 DECLARE
     at_ CONSTANT timestamptz := DATE_TRUNC('minute', clock_timestamp());
 BEGIN
-    IF due_ IS NOT NULL THEN
-        UPDATE {{ object("queue_minute") }} AS m
-        SET due = due_, oldest_ms = oldest_ms_, in_flight = in_flight_, failed = failed_, ended = ended_
-        WHERE
-            m.queue = queue_ AND m.due IS NULL
-            AND m.at = (
-                SELECT MAX(n.at) FROM {{ object("queue_minute") }} AS n WHERE n.queue = queue_ AND n.at > at_ - interval '2 minutes'
-            );
-        RETURN FOUND;
-    END IF;
-    IF EXISTS (SELECT 1 FROM {{ object("queue_minute") }} AS m WHERE m.queue = queue_ AND m.at = at_) THEN RETURN FALSE;
-    END IF;
+    RETURN QUERY
+    WITH given AS MATERIALIZED (
+        SELECT i.*
+        FROM ROWS FROM (
+            JSON_TO_RECORDSET(minutes_) AS (
+                queue text, due bigint, oldest_ms bigint, in_flight bigint, failed bigint, ended bigint
+            )
+        ) WITH ORDINALITY AS i (queue, due, oldest_ms, in_flight, failed, ended, position)
+    ),
 
-    INSERT INTO {{ object("queue_minute") }} AS m (queue, at) VALUES (queue_, at_) ON CONFLICT DO NOTHING;
-    IF NOT FOUND THEN RETURN FALSE;
-    END IF;
-    DELETE FROM {{ object("queue_minute") }} AS m WHERE m.queue = queue_ AND m.at < at_ - interval '25 hours';
-    RETURN TRUE;
+    kept AS (
+        INSERT INTO {{ object("queue_minute") }} AS m (queue, at, due, oldest_ms, in_flight, failed, ended)
+        SELECT i.queue, at_, i.due, i.oldest_ms, i.in_flight, i.failed, i.ended
+        FROM given AS i
+        WHERE i.due IS NOT NULL
+        ORDER BY i.queue
+        ON CONFLICT (queue, at) DO NOTHING
+        RETURNING m.queue
+    ),
+
+    past AS (
+        DELETE FROM {{ object("queue_minute") }} AS m
+        USING kept AS k
+        WHERE m.queue = k.queue AND m.at < at_ - interval '25 hours'
+    )
+
+    SELECT (i.position - 1)::integer
+    FROM given AS i
+    LEFT JOIN kept AS k ON k.queue = i.queue
+    WHERE
+        k.queue IS NOT NULL
+        OR i.due IS NULL
+        AND NOT EXISTS (
+            SELECT 1 FROM {{ object("queue_minute") }} AS m WHERE m.queue = i.queue AND m.at > at_ - interval '150 seconds'
+        );
 END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ object("queue_minute_keep") }}(text, bigint, bigint, bigint, bigint, bigint) FROM public;
+REVOKE ALL ON FUNCTION {{ object("queue_minute_keep") }}(json) FROM public;
 {% endfilter %}

@@ -56,7 +56,7 @@ SET state = 'Cancelled', ended_at = transaction_timestamp(), lease_until = NULL,
 WHERE queue = {{ text(queue) }} AND ended_at IS NULL;
 {% endfilter %}
 {%- for rows in [
-    "queue_turn", "queue_recovery", "queue_retention", "queue_type_access", "queue_refused", "queue_sleeper", "queue_worker", "queue_minute",
+    "queue_turn", "queue_recovery", "queue_retention", "queue_type_access", "queue_refused", "queue_sleeper", "queue_awaited", "queue_worker", "queue_lifeline", "queue_minute",
     "queue_schedule", "queue_pause", "queue_limit"
 ] %}
 {% filter statement %}

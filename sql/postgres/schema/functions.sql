@@ -215,7 +215,7 @@ REVOKE ALL ON FUNCTION {{ object("queue_begun") }}(uuid, text, timestamptz) FROM
 One of all who claim looks for the items of dead workers, once in so many milliseconds. TRUE: it is the caller's turn; FALSE: it
 is not; NULL: somebody has it, and keeps his transaction open for as long again, which is to hold nobody up. Nobody waits here.
 Called by the functions of a queue.
-Table access order: queue_recovery, then queue_refused, each passed over when somebody holds the row.
+Table access order: queue_recovery, queue_lifeline, queue_refused, each passed over when somebody holds the row.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_recovery_turn") }}(queue_ text, every_ms_ integer, now_ timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -226,9 +226,12 @@ BEGIN
     /* Most calls end here, without a look at locks. */
     PERFORM
     FROM {{ object("queue_recovery") }} AS r
-    WHERE r.queue = queue_ AND r.recovered_at BETWEEN now_ - every_ AND now_ + every_;
+    WHERE
+        r.queue = queue_ AND r.recovered_at BETWEEN now_ - every_ AND now_ + every_
+        AND r.looked_at BETWEEN now_ - interval '500 ms' AND now_ + interval '500 ms';
     IF FOUND THEN RETURN FALSE;
     END IF;
+    PERFORM {{ object("queue_lifeline_look") }}(queue_, now_);
     UPDATE {{ object("queue_recovery") }} AS r
     SET recovered_at = now_
     FROM (
@@ -305,8 +308,9 @@ REVOKE ALL ON FUNCTION {{ object("queue_due") }}(json) FROM public;
 /*
 A process that has nothing to do asks to be woken: the next call that adds to one of queues_ (a JSON array of their names in names of
 objects, of which those count that the login may claim from) notifies channel_, on which the session listener_ listens. It asks again
-from time to time: that forgets the sleepers whose sessions are gone, and rings the bell itself, so that the process knows that it would hear it.
-Table access order: queue_sleeper, passing over the rows that others hold.
+from time to time: that forgets the sleepers whose sessions are gone, and those that waited for an item, and rings the bell itself, so
+that the process knows that it would hear it.
+Table access order: queue_sleeper, queue_awaited, passing over the rows that others hold.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_sleep") }}(queues_ json, channel_ text, listener_ integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -328,6 +332,14 @@ BEGIN
                 OR d.listener = listener_ AND d.channel <> channel_
             FOR UPDATE SKIP LOCKED
         );
+    DELETE FROM {{ object("queue_awaited") }} AS w
+    WHERE
+        (w.queue, w.key, w.channel) IN (
+            SELECT d.queue, d.key, d.channel
+            FROM {{ object("queue_awaited") }} AS d
+            WHERE NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = d.listener)
+            FOR UPDATE SKIP LOCKED
+        );
     INSERT INTO {{ object("queue_sleeper") }} (queue, channel, listener)
     SELECT i.queue, channel_, listener_
     FROM json_array_elements_text(queues_) AS i (queue)
@@ -347,13 +359,71 @@ $$;
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_sleep") }}(json, text, integer) FROM public;
 {% endfilter %}
+{% filter made("FUNCTION", "queue_await") %}
+/*
+A process waits for the ends of the items keys_ (a JSON array of keys as the library shows them) of a queue that the login may read: the
+next call that settles one notifies channel_, on which the session listener_ listens. Items for which it asked before and does not now
+are forgotten, and so are processes whose sessions are gone. With rings_ it rings the bell itself, as queue_sleep does.
+Table access order: queue_awaited, passing over the rows that others hold.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_await") }}(
+    queue_ text, keys_ json, channel_ text, listener_ integer, rings_ boolean
+) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    keys_of_it_ CONSTANT text[] := ARRAY(SELECT k.value FROM json_array_elements_text(keys_) AS k (value) WHERE LENGTH(k.value) <= 1000);
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = listener_ AND a.usename = session_user) THEN
+        RAISE EXCEPTION 'queue_await: listener_ must be a session of this login' USING ERRCODE = 'RP021';
+    END IF;
+    IF NOT COALESCE(
+        has_function_privilege(session_user, TO_REGPROC(format('%s.%I', {{ text(schema) }}, 'find_' || queue_)), 'EXECUTE'), FALSE
+    )
+    THEN
+        RAISE EXCEPTION 'queue_await: permission denied: this login may not find items of %', queue_ USING ERRCODE = 'RP015';
+    END IF;
+    DELETE FROM {{ object("queue_awaited") }} AS w
+    WHERE
+        (w.queue, w.key, w.channel) IN (
+            SELECT d.queue, d.key, d.channel
+            FROM {{ object("queue_awaited") }} AS d
+            WHERE
+                d.queue = queue_ AND CASE
+                    WHEN d.channel = channel_ THEN d.key <> ALL(keys_of_it_)
+                    ELSE NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = d.listener)
+                END
+            FOR UPDATE SKIP LOCKED
+        );
+    INSERT INTO {{ object("queue_awaited") }} AS w (queue, key, channel, listener)
+    SELECT queue_, k.key, channel_, listener_
+    FROM UNNEST(keys_of_it_) AS k (key)
+    ON CONFLICT (queue, key, channel) DO UPDATE SET listener = excluded.listener WHERE w.listener <> excluded.listener;
+    PERFORM pg_notify(channel_, '') WHERE rings_;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_await") }}(text, json, text, integer, boolean) FROM public;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_may_ring_fn") %}
+/*
+Whether a call may notify: not where a transaction may be prepared for a second phase, which must not, nor where listeners elsewhere
+keep the server's list of notifications from getting shorter. A full list would fail the call.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_may_ring_fn") }}() RETURNS boolean
+LANGUAGE sql STABLE
+AS $$
+    SELECT current_setting('max_prepared_transactions') = '0' AND pg_notification_queue_usage() <= 0.5;
+$$;
+{% endfilter %}
 {% filter made("FUNCTION", "queue_ring") %}
 /*
 Wakes one process that sleeps over a queue, when the caller's transaction commits; its row is gone then, so that many calls wake it
 once. The last to fall asleep is the first: of those before it some may be dead. A ring that fails is left out, since processes
-look from time to time anyhow: where another has the row, where the caller's snapshot is older than the row's end, where a
-transaction may be prepared for a second phase, which must not notify, and where listeners elsewhere keep the server's list of
-notifications from getting shorter. Called by the functions of a queue, if somebody sleeps.
+look from time to time anyhow: where another has the row, where the caller's snapshot is older than the row's end, and where a call may
+not ring. Called by the functions of a queue, if somebody sleeps.
 Table access order: queue_sleeper, passing over the rows that others hold.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_ring") }}(queue_ text) RETURNS void
@@ -362,7 +432,7 @@ AS $$
 DECLARE
     channel_ text;
 BEGIN
-    IF current_setting('max_prepared_transactions') <> '0' OR pg_notification_queue_usage() > 0.5 THEN RETURN;
+    IF NOT {{ object("queue_may_ring_fn") }}() THEN RETURN;
     END IF;
     BEGIN
         DELETE FROM {{ object("queue_sleeper") }} AS s
@@ -384,6 +454,40 @@ $$;
 {% endfilter %}
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_ring") }}(text) FROM public;
+{% endfilter %}
+{% filter made("FUNCTION", "queue_ring_waiters") %}
+/*
+Wakes the processes that wait for the end of one of the items keys_, which have been settled, as queue_ring wakes those that sleep.
+Called by the functions of a queue, if somebody waits.
+Table access order: queue_awaited, passing over the rows that others hold.
+*/
+CREATE OR REPLACE FUNCTION {{ object("queue_ring_waiters") }}(queue_ text, keys_ text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+DECLARE
+    rung_ record;
+BEGIN
+    IF NOT {{ object("queue_may_ring_fn") }}() THEN RETURN;
+    END IF;
+    FOR rung_ IN
+        DELETE FROM {{ object("queue_awaited") }} AS w
+        WHERE
+            (w.queue, w.key, w.channel) IN (
+                SELECT d.queue, d.key, d.channel
+                FROM {{ object("queue_awaited") }} AS d
+                WHERE d.queue = queue_ AND d.key = ANY(keys_)
+                FOR UPDATE SKIP LOCKED
+            )
+        RETURNING w.channel, w.key
+    LOOP
+        PERFORM pg_notify(rung_.channel, queue_ || ' ' || rung_.key);
+    END LOOP;
+EXCEPTION WHEN serialization_failure THEN RETURN;
+END;
+$$;
+{% endfilter %}
+{% filter statement %}
+REVOKE ALL ON FUNCTION {{ object("queue_ring_waiters") }}(text, text[]) FROM public;
 {% endfilter %}
 {% filter made("FUNCTION", "queue_take_turn") %}
 /*
@@ -806,7 +910,7 @@ $$;
 {% filter made("FUNCTION", "queue_died_fn") %}
 /* Why an item was taken from its worker, as its error says. */
 CREATE OR REPLACE FUNCTION {{ object("queue_died_fn") }}(
-    owner text, began text, attempt integer, attempts integer, together boolean, refusals integer, refused text
+    owner text, began text, gone text, attempt integer, attempts integer, together boolean, refusals integer, refused text
 ) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
@@ -815,6 +919,8 @@ AS $$
             WHEN refusals > 0 THEN format('The table refused %s times to have it given back: %s', refusals, refused)
             WHEN owner = began
                 THEN format('Worker %s began anew on attempt %s of %s; the worker is taken for dead.', owner, attempt, attempts)
+            WHEN owner = gone
+                THEN format('Worker %s is gone from the server on attempt %s of %s; the worker is taken for dead.', owner, attempt, attempts)
             ELSE format(
                 'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
                 COALESCE(owner, '(unknown)'), attempt, attempts

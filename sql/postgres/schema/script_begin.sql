@@ -17,10 +17,11 @@ CONTENTS                                     each rule stands once, in the objec
            queue_operation                   calls that were made: a second one of the same identity changes nothing
            queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups or within limits, to delete
            queue_refused                     items that their table does not let a queue change
-           queue_sleeper                     processes that wait to be woken
+           queue_sleeper, queue_awaited      processes that wait to be woken: by items, by the ends of some
            queue_pause, _begin, _end; queue_paused_v    what is not to be claimed for now; each is a row of queue_refused too
            queue_action, _note, _step        what operators did; actions on many items
            queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
+           queue_lifeline, _take, _look, _seize    locks that live as long as a worker's process, and whose have gone free
            queue_schedule                    when queues put items in by themselves
            queue_limit                       what limits by key have left, and where they differ from the description
            app_settings, queue_spec, queue_schema_version, queue_type_access
@@ -32,7 +33,8 @@ CONTENTS                                     each rule stands once, in the objec
            queue_wanted_fn, queue_has_fn, queue_member_fn    the values that a filter looks for in columns and their JSON
            queue_catalog, queue_is_done      what is installed; whether a call has committed
            queue_due                         in which of many queues something is due, as due_<queue> finds
-           queue_sleep, queue_ring           who is woken when something is added
+           queue_sleep, _ring, _may_ring_fn  who is woken when something is added
+           queue_await, queue_ring_waiters   who is woken when an item ends
   Queue    {{ called }}{{ ", " ~ queue ~ "_type, " ~ queue ~ "_seq" if own }}{{ ", " ~ queue ~ "_lease (what the table has no column for)" if beside }}
   Public   _utx is called in the caller's transaction, _trx by itself, by the same statements; _set_ takes many items
 
@@ -43,7 +45,7 @@ CALLS
 {%- if limits %}
   next_{{ queue }}_set_trx, _apart_trx        > room_{{ queue }} > limit_{{ queue }}_<n>{{ "; then spend_" ~ queue ~ " > limit_" ~ queue ~ "_<n>" if rates }}
 {%- endif %}
-  modify_{{ queue }}_trx > _utx > _set_utx     > modify_{{ queue }}_set_trx; then, to claim as well, next_{{ queue }}_set_trx
+  modify_{{ queue }}_trx > _utx > _set_utx     > modify_{{ queue }}_set_trx > ring_holders_{{ queue }}, ring_waiters_{{ queue }}; then, to claim as well, next_{{ queue }}_set_trx
   retain_{{ queue }}_trx, where it is          > purge_{{ queue }}_trx
   queue_due                              > due_{{ queue }}
   recover_, redrive_, renew_, find_, purge_, claimed_, stats_, watch_{{ queue }} call only what the schema has
@@ -61,7 +63,8 @@ LOCKS, IN THIS ORDER
 {%- if progress %}
   {{ 4 if turns else 3 }}. {{ queue }}_progress: the row of an item, after the item's own
 {%- endif %}
-  queue_transition is only read. queue_recovery, queue_retention and queue_sleeper are passed over where another holds them. queue_refused comes last.
+  queue_transition is only read. queue_recovery, queue_lifeline, queue_retention, queue_sleeper and queue_awaited are passed over where another
+  holds them. queue_refused comes last.
   queue_action, queue_worker and queue_minute: alone, in calls of their own.
 
 SETTINGS OF THE FUNCTIONS

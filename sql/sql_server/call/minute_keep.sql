@@ -1,1 +1,1 @@
-{CALL {{ object("QueueMinuteKeep") }} (?, ?, ?, ?, ?, ?)}
+{CALL {{ object("QueueMinuteKeep") }} (?)}

@@ -10,8 +10,8 @@ FROM {{ t.lease if t.beside else t.table }} AS {{ "s" if t.beside else "q" }}
 {%- macro is(t, v) %}{{ item.kept_for(t, v) if t.beside else item.found(t, v) }}{% endmacro -%}
 {%- macro began(t) %}{% if t.beside %}s.[StartedAt]{% elif t.own %}q.{{ t.role.started }}{% else %}CAST(q.{{ t.role.started }} AS datetime2(7)){% endif %}{% endmacro -%}
 {%- macro ordered(t) %}{% if t.beside %}s.[StartedAt]{% else %}q.{{ t.role.started }}{% endif %}{% endmacro -%}
-{#- Its lease is over. Not one whose row in the table somebody holds: they may be many, and the rest is behind them. -#}
-{%- macro over(t) %}{{ "s.[LeaseUntil]" if t.beside else item.until(t, "@_SilentMs") }} <= @_Now
+{#- Its lease is over, or its worker dead. Not one whose row in the table somebody holds: they may be many, and the rest is behind them. -#}
+{%- macro over(t) %}({{ "s.[LeaseUntil]" if t.beside else item.until(t, "@_SilentMs") }} <= @_Now OR {{ "s.[LeaseOwner]" if t.beside else item.owner(t) }} = @_Dead)
 {%- if t.beside %}
                 AND (
                     EXISTS (

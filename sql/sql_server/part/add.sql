@@ -58,9 +58,13 @@
         INSERT INTO @_Number ([Number])
         SELECT NEXT VALUE FOR {{ object(queue ~ "_Seq") }} FROM @_New;
         SET @_First = (SELECT MIN(d.[Number]) FROM @_Number AS d);
+{%- if group %}
+{% set first = "@_First" %}
+{%- filter indent(8, true) %}{% include "part/key_tick.sql" %}{% endfilter %}
+{%- endif %}
         UPDATE n
         SET {{ t.key[0].var }} = DATEADD(
-            MICROSECOND, d.[Number] - @_First + @_First % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))
+            MICROSECOND, d.[Number] - @_First + @_First % 10000, {{ "@_Tick" if group else "CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))" }}
         )
         FROM @_New AS n
         INNER JOIN (SELECT a.[Number], ROW_NUMBER() OVER (ORDER BY a.[Number]) AS [Place] FROM @_Number AS a) AS d

@@ -1,5 +1,9 @@
     SET @_Number = NEXT VALUE FOR {{ object(queue ~ "_Seq") }};
-    SET @_EnqueuedAt = DATEADD(MICROSECOND, @_Number % 10000, CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7)));
+{%- if group %}
+{% set first = "@_Number" %}
+{%- filter indent(4, true) %}{% include "part/key_tick.sql" %}{% endfilter %}
+{%- endif %}
+    SET @_EnqueuedAt = DATEADD(MICROSECOND, @_Number % 10000, {{ "@_Tick" if group else "CAST(CAST(@_Now AS datetime2(2)) AS datetime2(7))" }});
 
     INSERT INTO {{ table }} (
         [EnqueuedAt], [Type], [Status], [Step], [AttemptNum], [ScheduledFor], [UpdatedAt]{% for c in t.columns %},

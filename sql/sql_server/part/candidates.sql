@@ -2,12 +2,9 @@
         Items to be looked at. The searches take no update locks: they may pass many items in flight whose
         leases are good, and no worker shall wait for them.
         */
-        DELETE FROM @_Change;
-        DELETE FROM @_Candidate;
-        IF @Recover > 2
-            EXECUTE {{ object("QueueRecoveryTurn") }} '{{ queue }}', @_Now, @Recover OUTPUT, @_MyTurn OUTPUT;
+        DELETE FROM @_Change; DELETE FROM @_Candidate;
         /* Those that are left aside are no candidates, and take the place of none. */
-        SET @_RecoverMax = @Max + (
+        SET @_RecoverMax = {{ "CASE WHEN @Recover = 2 THEN 1000 ELSE @Max END" if resume_own else "@Max" }} + (
             SELECT COUNT(*) FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}' AND r.[Until] > @_Now
         );
         IF @Recover > 0
@@ -69,26 +66,12 @@
 {%- endif %}
 
             /* There may be more of them: the next who comes goes on at once. */
-            IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
-                UPDATE r
-                SET [RecoveredAt] = '0001-01-01'
-                FROM {{ object("QueueRecovery") }} AS r WITH (ROWLOCK)
-                WHERE r.[Queue] = '{{ queue }}';
+            SET @_Over = CASE WHEN (SELECT COUNT(*) FROM @_Candidate) < @_RecoverMax THEN @_Dead END;
+            IF @_MyTurn = 1 AND (@_Dead IS NOT NULL OR (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax)
+                EXECUTE {{ object("QueueRecoveryGoesOn") }} '{{ queue }}', @_Over;
         END;
-{%- if resume_own %}
-
-        /* A worker that begins anew takes up at once what it left. */
+{%- if resume_own and t.foreign and beside and role.owner %}
         IF @Recover = 2
-        BEGIN
-            INSERT INTO @_Candidate ({{ item.names(t) }})
-            SELECT TOP (1000) {{ flight.key(t) }}
-            {{ flight.from(t, queue) }}
-                AND {{ "s.[LeaseOwner]" if beside else item.owner(t) }} = @Worker
-                AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE {{ flight.is(t, "c") }})
-            ORDER BY {{ flight.ordered(t) }}
-            OPTION (LOOP JOIN, FORCE ORDER);
-{%- if t.foreign and beside and role.owner %}
-
             INSERT INTO @_Candidate ({{ item.names(t) }})
             SELECT TOP (1000) {{ item.of_item(t) }}
             FROM {{ table }} AS q
@@ -102,8 +85,6 @@
                 )
                 AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE {{ item.found(t, "c") }})
             OPTION (LOOP JOIN, FORCE ORDER);
-{%- endif %}
-        END;
 {%- endif %}
 {%- if t.parks_errors %}
 

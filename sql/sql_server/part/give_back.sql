@@ -1,3 +1,9 @@
+        IF @Recover > 0
+            EXECUTE {{ object("QueueRecoveryTurn") }} '{{ queue }}', @_Now, @Recover OUTPUT, @_MyTurn OUTPUT, @_Dead OUTPUT;
+{%- if resume_own %}
+        /* A worker that begins anew takes up at once what it left. */
+        IF @Recover = 2 SET @_Dead = @Worker;
+{%- endif %}
         IF @_Each = 1
         BEGIN
             /* Those that the table refused together, one by one. */
@@ -55,16 +61,13 @@
                     WHEN x.[Ends] = 1 AND x.[Refusals] > 0
                         THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                     {{ "WHEN x.[Is] = 'Processing'\n                        THEN" if beside else "ELSE" }} CONCAT(
-{%- if resume_own %}
+                            CASE WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' ELSE N'The lease of worker ' END, x.[LeaseOwner],
                             CASE
-                                WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' + x.[LeaseOwner] + N' began anew on attempt '
-                                ELSE N'The lease of worker ' + x.[LeaseOwner] + N' ran out on attempt '
-                            END,
-                            x.[AttemptNum], N' of ',
-{%- else %}
-                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
-{%- endif %}
-                            @_MaxAttempts, N'; the worker is taken for dead.',
+{%- if resume_own %}
+                                WHEN @Recover = 2 AND x.[LeaseUntil] > @_Now THEN N' began anew'
+                                {% else %} {% endif -%}
+                                WHEN x.[LeaseUntil] > @_Now THEN N' is gone from the server' ELSE N' ran out' END,
+                            N' on attempt ', x.[AttemptNum], N' of ', @_MaxAttempts, N'; the worker is taken for dead.',
                             CASE
                                 WHEN x.[Together] = 1
                                     THEN N' It was claimed together with others: this attempt does not count, '
@@ -104,8 +107,8 @@
                     END AS [Ends],
                     r.[Attempts] AS [Refusals], r.[Reason] AS [Refused],
                     {{ "s.[LeaseUntil]" if beside else item.until(t, "@_SilentMs") ~ " AS [LeaseUntil]" }},
-{%- set given_up %}{{ item.until(t, "@_SilentMs") }} <= @_Now{% if resume_own %}
-                        OR (@Recover = 2 AND {{ item.owner(t) }} = @Worker{% if own_types_only %} AND {% filter indent(24) %}{% include "part/type_access.sql" %}{% endfilter %}{% endif %}){% endif %}{% endset %}
+{%- set given_up %}{{ item.until(t, "@_SilentMs") }} <= @_Now
+                        OR ({{ item.owner(t) }} = @_Dead{% if resume_own and own_types_only %} AND (@Recover <> 2 OR {% filter indent(24) %}{% include "part/type_access.sql" %}{% endfilter %}){% endif %}){% endset %}
 {%- if beside %}
                     {{ item.died(t) }} AS [Died],
                     {{ item.status(t) }} AS [Is],
@@ -140,7 +143,7 @@
 {%- if not beside %}
                 WHERE
                     {{ item.stands(processing) }}
-                    AND {{ "(" ~ given_up ~ ")" if resume_own else given_up }}
+                    AND ({{ given_up }})
             ) AS x
 {%- else %}
             ) AS x

@@ -29,16 +29,19 @@ have room. Each costs a few seeks, however much waits. After a thousand it leave
 {%- if filters %}
 For further limits it has the room of the keys that are in work, or have limits of their own.
 {%- endif %}
-Called by {{ queue }}_Claim in its turn and before it locks an item, since a count waits for who ends one, and that may wait for an item.
+Called by Watch_{{ queue }}, which only @Looks and takes no turn, and by {{ queue }}_Claim in its turn and before it locks an item, since a
+count waits for who ends one, and that may wait for an item.
 Nobody is granted it.
 Table access order: {{ "QueueTurn, " if sought }}QueueLimit, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(queue ~ "_Room") }}
     @Max int, @_Now datetime2(7),{{ " @_At datetime2(7)," if local_time }} @Room int OUTPUT, @FreeAt datetime2(7) OUTPUT
-    {{- ", @Keys nvarchar(max) OUTPUT" if sought }}
+    {{- ", @Keys nvarchar(max) OUTPUT" if sought }}, @Looks bit = 0
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
+    IF @Looks = 1
+        SET LOCK_TIMEOUT 1000; /* Until this procedure ends. */
 {%- if sought %}
     DECLARE @_From {{ sought.type }}, @_AtKey {{ sought.type }}, @_Next {{ sought.type }};
     DECLARE @_Last nvarchar(300), @_Round int, @_Looks int = 0, @_Open int = 0, @_KeyRoom int, @_KeyFreeAt datetime2(7);
@@ -139,7 +142,7 @@ BEGIN
     UPDATE t
     SET [Position] = @_Last
     FROM {{ object("QueueTurn") }} AS t WITH (ROWLOCK)
-    WHERE t.[Queue] = '{{ queue }}' AND @_Last <> COALESCE(t.[Position], N'-');
+    WHERE t.[Queue] = '{{ queue }}' AND @_Last <> COALESCE(t.[Position], N'-') AND @Looks = 0;
 
     SET @Keys = (
         SELECT k.[Nth], k.[Turn], k.[Key], k.[Room]{{ ", k.[AtOnce], k.[Left]" if weighted }}

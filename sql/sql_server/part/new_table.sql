@@ -45,6 +45,9 @@
 {%- endif %}
 {%- if own %}
     DECLARE @_First bigint;
+{%- if group %}
+    DECLARE @_Tick datetime2(7), @_Last datetime2(7);
+{%- endif %}
     DECLARE @_Number TABLE ([Number] bigint NOT NULL PRIMARY KEY);
 {%- elif t.numbered %}
     DECLARE @_Made TABLE (

@@ -6,7 +6,7 @@ Gives the items of dead workers back, or ends them as Failed when their attempts
 Called by Recover_{{ queue }}_trx, and by {{ queue }}_Claim, first of all (@Within = 1). Nobody is granted it.
 Locks: rows that others hold are passed over, so nobody is waited for.
 Returns a row per item, as Recover_{{ queue }}_trx does; within a claim nothing.
-Table access order: QueueRecovery, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}, QueueRefused.
+Table access order: QueueRecovery, QueueLifeline, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}, QueueRefused.
 */
 {%- set uses %}{% include "part/give_back.sql" %}{% endset %}
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}

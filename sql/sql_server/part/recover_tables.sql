@@ -1,6 +1,6 @@
     DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
-    DECLARE @_MyTurn int = 0;
+    DECLARE @_MyTurn int = 0, @_Dead nvarchar(128), @_Over nvarchar(128); /* a worker whose lock is free; nothing of it is left */
     DECLARE @_Candidate TABLE (
 {{- item.declared(t) }}
         [StartedAt] datetime2(7) NULL,

@@ -28,7 +28,7 @@ BEGIN
 {%- if plain %}
     DECLARE @_Number bigint;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
-    DECLARE @_EnqueuedAt datetime2(7);
+    DECLARE @_EnqueuedAt datetime2(7){{ ", @_Tick datetime2(7), @_Last datetime2(7)" if group }};
 {%- if transaction == "trx" %}
     DECLARE @_Tries int = 0;
 {%- endif %}

@@ -18,10 +18,10 @@
 {% filter made("PROCEDURE", procedure) %}
 /*
 In how many milliseconds a claim may find something: 0 is now, NULL is not as things stand, and -1 that somebody is to look for
-the items of dead workers, as nobody has within @Recover milliseconds. It keeps no lock, and passes over what others hold. More may
-look due than a claim gets: what waits behind its group, what is of a kind that the caller does not claim.
+the items of dead workers, as nobody has within @Recover milliseconds. It keeps no lock, passes over what others hold, and
+notes free locks of workers. More may look due than a claim gets: what waits behind its group, what is of a kind that the caller does not claim.
 Called by QueueDue.
-Table access order: QueueRecovery, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}, QueuePause, QueueRefused.
+Table access order: QueueRecovery, QueueLifeline, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}, QueuePause, QueueRefused.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Recover int, @DueMs bigint OUTPUT
@@ -34,6 +34,16 @@ BEGIN
     INSERT INTO @_Wanted ([Type]) SELECT y.[Type] FROM {{ object(queue ~ "Type") }} AS y;
 {%- endif %}
 {% include "part/clock.sql" %}
+
+    IF EXISTS (
+        SELECT 1
+        FROM {{ object("QueueRecovery") }} AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE r.[Queue] = '{{ queue }}' AND ABS(DATEDIFF_BIG(MILLISECOND, r.[LookedAt], @_Now)) >= 500
+    )
+        AND EXISTS (
+            SELECT 1 {{ flight.from(t, queue) }}
+        )
+        EXECUTE {{ object("QueueLifelineLook") }} '{{ queue }}', @_Now;
 
     SET @DueMs = -1;
     IF EXISTS (

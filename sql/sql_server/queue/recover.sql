@@ -5,8 +5,9 @@
 {% include "part/recover_items.sql" %}
 {% filter made("PROCEDURE", procedure) %}
 /*
-Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
-with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
+Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent: those whose leases ran out,
+and those of a worker whose lock has been free for its grace (QueueLifeline). One row per item, with the answer RECOVERED and the
+status it has now. Claims do this too, so a queue with workers needs no other reaper.
 An item that its worker had claimed together with others gets its attempt back, since nobody knows which of them was
 begun; whatever comes back is claimed alone next. The items of one claim come back together: more than @Max of them, if
 need be.

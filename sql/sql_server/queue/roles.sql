@@ -9,7 +9,7 @@
     + (["Claimed_" ~ queue] if marks_claims else []) + (["QueueDue", "Due_" ~ queue] if not claimed_by_others else [])
     + (["Progress_" ~ queue ~ "_Set_trx"] if progress else []) -%}
 {%- set fire = ["Schedules_" ~ queue, "Fire_" ~ queue ~ "_trx"] if schedules is not none else [] -%}
-{%- set report = ["QueueActionNote", "QueueWorkersSeen", "QueueMinuteKeep"] -%}
+{%- set report = ["QueueActionNote", "QueueWorkersSeen", "QueueLifelineTake", "QueueMinuteKeep"] -%}
 {%- set done = ["QueueIsDone"] -%}
 {%- set look = ["Stats_" ~ queue, "Watch_" ~ queue, "Find_" ~ queue] + (["Attempts_" ~ queue] if attempt_history else [])
     + (["Limits_" ~ queue] if limits else []) + (["Waits_" ~ queue] if after else []) + (["Progress_" ~ queue] if progress else []) -%}

@@ -60,6 +60,9 @@ the arrivals that are no longer scheduled for later, and how long ago the first 
 type.<figure>: the same of one type, which is Detail: waiting, due (Ms: for how long the oldest), flying, ended{{ ", arrivals" if arrivals }} (both of the last
 hour), claimed_mean_ms.
 {%- endif %}
+{%- if limits %}
+due.startable_ms: for how long the oldest item has been due that has room within the limits, of a hundred keys that have any.
+{%- endif %}
 Table access order: {{ called.table }}{{ ", its history" if t.history and not beside }}{{ ", " ~ queue ~ "_Lease" if beside }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
@@ -86,6 +89,9 @@ BEGIN
     DECLARE @_Mine TABLE ([Type] nvarchar(60) NOT NULL);
 {%- endif %}
     DECLARE @_Look TABLE ([Look] char(1) NOT NULL PRIMARY KEY, [Capped] bit NOT NULL);
+{%- if limits %}
+    DECLARE @_Room int, @_FreeAt datetime2(7), @_HasLooked bit = 0, @_Startable bigint{{ ", @_Keys nvarchar(max)" if sought }};
+{%- endif %}
 
     IF @Most IS NULL OR @Most < 1 OR @Most > 1000000
         THROW 50021, N'{{ procedure }}: @Most must be from 1 to 1000000.', 1;
@@ -205,6 +211,9 @@ BEGIN
         s.[Look] IN ('N', 'B', 'H')
         AND {{ item.finished("s.[Status]") }}
         AND s.[StartedAt] IS NOT NULL AND s.[ClaimedMs] BETWEEN 0 AND 1000000000000;
+{%- if limits %}
+{% include "part/startable.sql" %}
+{%- endif %}
 
     SELECT
         f.[Name],
@@ -229,6 +238,11 @@ BEGIN
             FROM @_Seen AS s
             GROUP BY s.[Look], s.[Status]
         ) AS c ON c.[Status] = q.[Status] AND c.[Look] = g.[Look]
+{%- if limits %}
+        UNION ALL
+        SELECT 'due.startable_ms', @_Startable, '', NULL, NULL, NULL
+        WHERE @_HasLooked = 1
+{%- endif %}
         UNION ALL
         SELECT v.[Name], v.[Value], v.[Look], v.[Ms], NULL, NULL
         FROM (

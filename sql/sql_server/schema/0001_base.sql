@@ -23,7 +23,7 @@ END;
 {% endfilter %}
 {% filter made("TABLE", [
     "QueueSchemaVersion", "QueueSpec", "AppSettings", "QueueStatus", "QueueTransition",
-    "QueueOperation", "QueueTypeAccess", "QueueRetention", "QueueTurn", "QueueLimit", "QueueRecovery", "QueueRefused",
+    "QueueOperation", "QueueTypeAccess", "QueueRetention", "QueueTurn", "QueueLimit", "QueueRecovery", "QueueLifeline", "QueueRefused",
     "QueuePause", "QueueAction", "QueueWorker", "QueueMinute", "QueueSchedule",
 ]) %}
 /* One row per version that was applied here: an audit trail, never updated. */
@@ -134,12 +134,23 @@ IF OBJECT_ID({{ literal("QueueLimit") }}, N'U') IS NULL
     );
 /*
 A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
-it is time; nobody waits for a row here.
+it is time; nobody waits for a row here. LookedAt is the last look at its workers' locks (QueueLifeline).
 */
 IF OBJECT_ID({{ literal("QueueRecovery") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueRecovery") }} (
         [Queue] varchar(40) NOT NULL, [RecoveredAt] datetime2(7) NOT NULL,
+        [LookedAt] datetime2(7) NOT NULL CONSTRAINT [DF_QueueRecovery_LookedAt] DEFAULT '0001-01-01',
         CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
+    );
+/*
+Workers whose sessions hold a lock as long as their process lives: where it has been free for GraceMs, the worker is dead. A server
+that began anew or took over has freed all locks: there a row says nothing until its worker reports again.
+*/
+IF OBJECT_ID({{ literal("QueueLifeline") }}, N'U') IS NULL
+    CREATE TABLE {{ object("QueueLifeline") }} (
+        [Queue] varchar(40) NOT NULL, [Worker] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL, [GraceMs] int NOT NULL,
+        [ServerBegan] datetime2(7) NOT NULL, [FreeSince] datetime2(7) NULL, /* UTC */
+        CONSTRAINT [PK_QueueLifeline] PRIMARY KEY CLUSTERED ([Queue], [Worker])
     );
 /*
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
@@ -182,7 +193,7 @@ IF OBJECT_ID({{ literal("QueueWorker") }}, N'U') IS NULL
         [Version] varchar(40) NOT NULL, [StartedAt] datetime2(7) NOT NULL, [SeenAt] datetime2(7) NOT NULL,
         CONSTRAINT [PK_QueueWorker] PRIMARY KEY CLUSTERED ([Queue], [Worker])
     );
-/* Figures of each queue, one row a minute, for a day: taken by one of all who could. A row without figures: somebody is at it. */
+/* Figures of each queue, one row a minute, for a day: kept by one of all who could. */
 IF OBJECT_ID({{ literal("QueueMinute") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueMinute") }} (
         [Queue] varchar(40) NOT NULL, [At] datetime2(0) NOT NULL, [Due] bigint NULL, [OldestMs] bigint NULL, [InFlight] bigint NULL,

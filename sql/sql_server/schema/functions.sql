@@ -1,3 +1,4 @@
+{%- import "macro/lifeline.sql" as lifeline -%}
 {% filter statement %}
 /* Stored with what is created below: no filtered index works without the two. */
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
@@ -477,13 +478,12 @@ CROSS APPLY (
 Reads the members of a filter, and throws what is wrong in the words of @Called. A condition with a slip in it must not be passed
 over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array, 5 an object.
 @Names has the columns that can be searched: 1 is a plain one, 2 text that may be JSON, 3 JSON, of which only members can be.
-Called by Find_ and Purge_. Returns each member, NULL where it is left out; the states under the names that there are.
+Called by Find_ and Purge_. Returns the members that are no list, NULL where one is left out, and the states under the names that there are.
 Table access order: QueueStatus.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueFilterTake") }}
-    @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT,
-    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT,
-    @Names nvarchar(max) = NULL, @Columns nvarchar(max) = NULL OUTPUT, @Members nvarchar(max) = NULL OUTPUT
+    @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(4000) OUTPUT, @Before datetime2(7) OUTPUT,
+    @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT, @Names nvarchar(max) = NULL
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -517,8 +517,6 @@ BEGIN
         SET @_Wrong = N'@Filter takes keys, status, types, members (arrays), before, after, error (text), longer_ms (a number), columns (an object), once';
     ELSE
     BEGIN
-        SET @Statuses = JSON_QUERY(@Filter, '$.status');
-        SET @Types = JSON_QUERY(@Filter, '$.types');
         SET @Error = JSON_VALUE(@Filter, '$.error');
         SET @Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
         SET @Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
@@ -529,19 +527,17 @@ BEGIN
             (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
             OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
             SET @_Wrong = N'before and after are UTC times like 2026-11-21T10:00:00';
-        SET @Columns = JSON_QUERY(@Filter, '$.columns');
-        SET @Members = JSON_QUERY(@Filter, '$.members');
         IF
             EXISTS (
                 SELECT 1
-                FROM OPENJSON(@Columns) AS j
+                FROM OPENJSON(@Filter, '$.columns') AS j
                 LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[key] COLLATE Latin1_General_BIN2
                 WHERE j.[type] NOT IN (1, 2, 3) OR COALESCE(n.[value], N'3') = N'3'
             )
-            OR EXISTS (SELECT 1 FROM OPENJSON(@Columns) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
+            OR EXISTS (SELECT 1 FROM OPENJSON(@Filter, '$.columns') AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
             OR EXISTS (
                 SELECT 1
-                FROM OPENJSON(@Members) WITH (
+                FROM OPENJSON(@Filter, '$.members') WITH (
                     [Column] nvarchar(4000) '$.column', [Path] nvarchar(4000) '$.path[0]', [Deep] nvarchar(4000) '$.path[3]',
                     [Value] nvarchar(4000) '$.value'
                 ) AS j
@@ -550,7 +546,7 @@ BEGIN
             )
             SET @_Wrong = N'columns and members name columns that can be searched, each with a value, columns once';
         IF EXISTS (
-            SELECT 1 FROM OPENJSON(@Statuses) AS s
+            SELECT 1 FROM OPENJSON(@Filter, '$.status') AS s
             WHERE NOT EXISTS (SELECT 1 FROM {{ object("QueueStatus") }} AS k WHERE k.[Status] = s.[value])
         )
             SET @_Wrong = N'status names one that there is not';
@@ -561,11 +557,11 @@ BEGIN
         SET @_Wrong = REPLACE(CONCAT(@Called, N': ', @_Wrong, N'.'), N'%', N'%%');
         THROW 50021, @_Wrong, 1;
     END;
-    IF @Statuses IS NOT NULL
+    IF JSON_QUERY(@Filter, '$.status') IS NOT NULL
         SET @Statuses = COALESCE((
             SELECT k.[Status] AS [s]
             FROM {{ object("QueueStatus") }} AS k
-            WHERE k.[Status] IN (SELECT s.[value] FROM OPENJSON(@Statuses) AS s)
+            WHERE k.[Status] IN (SELECT s.[value] FROM OPENJSON(@Filter, '$.status') AS s)
             FOR JSON PATH
         ), N'[]');
 END;
@@ -726,34 +722,71 @@ END;
 {% filter made("PROCEDURE", "QueueRecoveryTurn") %}
 /*
 One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile neither waits for it
-nor looks: @Recover becomes 0. @MyTurn is 1 where the queue's row is the caller's now, to the end of its transaction.
-Table access order: QueueRecovery, then QueueRefused, each passed over when somebody holds the row.
+nor looks: @Recover becomes 0. @MyTurn is 1 where the queue's row is the caller's now, to the end of its transaction. @Dead is a worker
+that is dead whatever its leases say: its lock is the caller's to the end of its transaction, so that no session of that worker comes
+back while its items are taken.
+Table access order: QueueRecovery, QueueLifeline, QueueRefused, each passed over when somebody holds the row.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueRecoveryTurn") }}
-    @Queue varchar(40), @Now datetime2(7), @Recover int OUTPUT, @MyTurn int OUTPUT
+    @Queue varchar(40), @Now datetime2(7), @Recover int OUTPUT, @MyTurn int OUTPUT, @Dead nvarchar(128) OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    UPDATE r
-    SET [RecoveredAt] = @Now
-    FROM {{ object("QueueRecovery") }} AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
-    SET @MyTurn = @@ROWCOUNT;
+    DECLARE @_Lock nvarchar(255), @_Code int;
 
-    /* Pauses that are over are gone around no longer. */
-    IF @MyTurn = 1
-        DELETE x
-        FROM {{ object("QueueRefused") }} AS x WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE x.[Queue] = @Queue AND x.[Doing] = 'pause' AND x.[Until] <= @Now;
-
-    /* Also as it is not committed yet: a transaction that stays open for longer holds up no other. */
-    IF @MyTurn = 0
-        AND EXISTS (
+    SET @Dead = NULL;
+    IF @Recover > 2 AND @MyTurn = 0
+    BEGIN
+        IF EXISTS (
             SELECT 1
             FROM {{ object("QueueRecovery") }} AS r WITH (READUNCOMMITTED)
-            WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
+            WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[LookedAt], @Now)) >= 500
         )
-        SET @Recover = 0;
+            EXECUTE {{ object("QueueLifelineLook") }} @Queue, @Now;
+
+        UPDATE r
+        SET [RecoveredAt] = @Now
+        FROM {{ object("QueueRecovery") }} AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
+        SET @MyTurn = @@ROWCOUNT;
+
+        /* Pauses that are over are gone around no longer. */
+        IF @MyTurn = 1
+            DELETE x
+            FROM {{ object("QueueRefused") }} AS x WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE x.[Queue] = @Queue AND x.[Doing] = 'pause' AND x.[Until] <= @Now;
+
+        /* Also as it is not committed yet: a transaction that stays open for longer holds up no other. */
+        IF @MyTurn = 0
+            AND EXISTS (
+                SELECT 1
+                FROM {{ object("QueueRecovery") }} AS r WITH (READUNCOMMITTED)
+                WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
+            )
+            SET @Recover = 0;
+    END;
+
+    IF @Recover = 0 OR NOT EXISTS (
+        SELECT 1
+        FROM {{ object("QueueLifeline") }} AS f WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE f.[Queue] = @Queue AND f.[FreeSince] IS NOT NULL
+    )
+        RETURN;
+
+    SELECT TOP (1) @Dead = f.[Worker]
+    FROM {{ object("QueueLifeline") }} AS f WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE
+        f.[Queue] = @Queue AND {{ lifeline.is_dead("f", lifeline.server_began(), "@Now") }}
+        AND {{ lifeline.is_free("f.[Worker]") }}
+    ORDER BY f.[Worker];
+    IF @Dead IS NULL RETURN;
+
+    SET @_Lock = {{ lifeline.lock("@Dead") }};
+    EXECUTE @_Code = sys.sp_getapplock
+        @Resource = @_Lock, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 0, @DbPrincipal = 'public';
+    /* It came back: the next look notes that. */
+    IF @_Code < 0
+        SET @Dead = NULL;
 END;
 {% endfilter %}
 {% filter made("PROCEDURE", "QueueDue") %}

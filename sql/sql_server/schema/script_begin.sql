@@ -21,6 +21,7 @@ CONTENTS                                     each rule stands once, in the objec
            QueueRefused                      items that their table does not let a queue change
            QueuePause, -Begin, -End; QueuePaused_V      what is not to be claimed for now; each is a row of QueueRefused too
            QueueAction, -Note, -Step         what operators did; actions on many items
+           QueueLifeline, -Take, -Look               locks that live as long as a worker's process, and whose have gone free
            QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
            QueueSchedule                     when queues put items in by themselves
            QueueLimit                        what limits by key have left, and where they differ from the description
@@ -64,8 +65,8 @@ LOCKS, IN THIS ORDER
 {%- if progress %}
   {{ 4 if turns else 3 }}. {{ queue }}_Progress: the row of an item, after the item's own
 {%- endif %}
-  QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueuePause is read
-  before items are locked. QueueRefused comes last.
+  QueueTransition is only read. QueueRecovery, QueueLifeline and QueueRetention are passed over where another holds them. QueuePause
+  is read before items are locked. QueueRefused comes last.
   QueueAction, QueueWorker and QueueMinute: alone, in calls of their own.
 
 SETTINGS THAT EACH PUBLIC PROCEDURE BEGINS WITH, and that are the caller's again at its end

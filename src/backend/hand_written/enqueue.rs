@@ -5,9 +5,9 @@ use super::results::{cell, own_results, params, place, returned};
 use crate::backend::unsupported::unsupported;
 use crate::calls::{Ask, Attempts, CallTerms, Operation, Sessions, YieldsTo};
 use crate::catalog::Meaning;
-use crate::description::CheckedItem;
+use crate::description::Sendable;
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{NewItem, Receipt};
+use crate::item::Receipt;
 use crate::metrics::CallKind;
 
 /// Enqueues items one after the other. When one fails, those before it are in: with the operation of the error, a
@@ -16,7 +16,7 @@ pub(super) fn enqueue(
     theirs: &HandWritten,
     on: &dyn Sessions,
     terms: &CallTerms,
-    items: &[(&NewItem, CheckedItem)],
+    items: &[Sendable<'_>],
     operation: &Operation,
 ) -> Result<Vec<Receipt>> {
     let (Some(add), Some(text)) = (&theirs.shape.add, &theirs.add) else {

@@ -1,6 +1,6 @@
 //! Checks the options of a description beyond its columns.
 
-use super::{Checked, DescriptionPath, RETENTION, SHARDS, columns, limits, same_name};
+use super::{Checked, DescriptionPath, RETENTION, SHARDS, columns, limits, same_name, spread};
 use crate::description::parse::ranges;
 use crate::description::{
     ColumnKind, ColumnSpec, Completion, Direction, OnDuplicate, QueueSpec, RetentionSpec, SHARD, Storage,
@@ -17,6 +17,7 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     claim_by(&root.key("claim_by"), spec)?;
     shards(&root.key("shards"), spec)?;
     limits::check(&root.key("limit"), spec)?;
+    spread::check(&root.key("spread_by"), spec)?;
     trace(&root.key("trace"), spec)?;
     expires(&root.key("expires"), spec)?;
     after(&root.key("after"), spec)?;

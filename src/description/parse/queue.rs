@@ -1,7 +1,7 @@
 //! The keys of a description itself.
 
 use super::at::{At, KnownKeys};
-use super::keys::Kind::{Flag, Own, Text, Texts};
+use super::keys::Kind::{Flag, Names, Own, Text, Texts};
 use super::keys::{self, Key, key, needed, or, special};
 use super::options::{self, ATTEMPTS_KEYS, DEDUP, LEASE, ORDER, ROLES};
 use super::{columns, limits, procedures, retention, schedules, table};
@@ -53,7 +53,7 @@ pub(super) static QUEUE: [Key<QueueSpec>; 6] = [
 ];
 
 /// Those of a queue with a table; hand-written procedures decide them.
-pub(super) static OPTIONS: [Key<QueueSpec>; 18] = [
+pub(super) static OPTIONS: [Key<QueueSpec>; 19] = [
     or(
         "any step is allowed",
         key(
@@ -122,6 +122,14 @@ pub(super) static OPTIONS: [Key<QueueSpec>; 18] = [
         "limit",
         Own("list of tables", limits::read, limits::written),
         "How many items of a key are in work at once, and how many of it start in a time: see below.",
+    ),
+    or(
+        "any place",
+        key(
+            "spread_by",
+            Names("list of columns", |spec| &mut spec.spread_by),
+            "The columns by whose values an item finds its place, where the queue is spread over several databases: see below.",
+        ),
     ),
     or(
         "3, which are not recorded",
@@ -221,6 +229,7 @@ pub(super) fn start(queue: QueueName) -> QueueSpec {
         claim_by: ClaimBySpec::default(),
         shards: None,
         limits: Vec::new(),
+        spread_by: Vec::new(),
         max_attempts: 3,
         attempt_history: false,
         backoff: Some(BackoffSpec::default()),

@@ -12,7 +12,7 @@ pub(in crate::dialect) fn classify(sqlstate: &str, native_code: i32, message: &s
         // 50005: the call was rolled back. The same work was enqueued while it was redriven; or a row changed under a claim or
         // settle, which takes a server that ignores the hints.
         50005 | 1205 | 3960 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorKind::Deadlock,
-        // 50013: a rendered script waited for another install for too long.
+        // 50013: a rendered script waited for another install for too long, or a worker's session for a recovery.
         1222 | 50013 => ErrorKind::TimedOut,
         18456 | 18452 | 18486 | 18487 | 18488 => ErrorKind::Authentication,
         4060 | 4064 | 911 => ErrorKind::DatabaseMissing,

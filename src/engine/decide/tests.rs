@@ -24,6 +24,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => any::<usize>().prop_map(Step::Lose),
         8 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(fetcher, succeeds)| Step::Return { fetcher, succeeds }),
         1 => any::<usize>().prop_map(|fetcher| Step::PutOff { fetcher }),
+        1 => prop::sample::select(vec![0, 400, 3000]).prop_map(|ms| Step::Prove(Duration::from_millis(ms))),
         3 => prop::sample::select(passes.to_vec()).prop_map(|ms| Step::Pass(Duration::from_millis(ms))),
     ];
     prop::collection::vec(step, 0..60)
@@ -65,6 +66,7 @@ proptest! {
             if model.queue.is_empty() && model.state.in_flight.counts().ready == 0 {
                 return Ok(());
             }
+            model.step(&Step::Prove(Duration::from_secs(60)));
             model.step(&Step::Ask { max: 2, begins: true });
             (0..fetchers).for_each(|fetcher| model.step(&Step::Return { fetcher, succeeds: true }));
             model.step(&Step::Begin(0));
@@ -186,4 +188,18 @@ fn a_step_that_ends_the_last_item_ends_the_measuring() {
     state.stepped(&claim, None);
     assert!(state.holds_nothing());
     assert_eq!(state.ahead(now), 0);
+}
+
+/// No connection is known to live, and calls hang: what has not begun is given up, and what has begun goes on.
+#[test]
+fn nothing_begins_that_others_may_have() {
+    let mut model = Model::new(1, false, false);
+    model.step(&Step::Prove(Duration::from_secs(3)));
+    model.step(&Step::Enqueue { count: 3, quarantined: false });
+    model.step(&Step::Ask { max: 2, begins: true });
+    model.step(&Step::Return { fetcher: 0, succeeds: true });
+    model.step(&Step::Begin(0));
+    model.step(&Step::Pass(Duration::from_secs(4)));
+    assert!(!model.state.has_unbegun());
+    assert_eq!(model.state.in_flight.counts().begun, 1, "its handler goes on");
 }

@@ -86,11 +86,16 @@ impl InFlight {
         true
     }
 
-    /// Releases an item that may not begin, and all others that have not begun.
-    pub(in crate::engine) fn begin_none(&mut self, claim: &ClaimName) {
+    /// The caller of this item's batch reports when it begins each.
+    pub(in crate::engine) fn is_reported(&self, claim: &ClaimName) {
         if let Some(taken) = self.taken.get(claim) {
             taken.is_reported.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Releases an item that may not begin, and all others that have not begun.
+    pub(in crate::engine) fn begin_none(&mut self, claim: &ClaimName) {
+        self.is_reported(claim);
         self.give_back_taken();
     }
 

@@ -31,6 +31,8 @@ impl AsksDue for Stands {
         None
     }
 
+    fn taken_from(&self, _: &str) {}
+
     fn reported_along(&self) -> Option<SeenWorker> {
         self.waits.then(SeenWorker::default)
     }
@@ -126,4 +128,17 @@ fn a_report_takes_along_the_other_workers_of_the_process() {
     let served = stage.poller.serve(asks, &other, Arc::downgrade(&handle) as Weak<dyn AsksDue>);
     assert_eq!(served.reported_along(), [SeenWorker::default()]);
     assert_eq!(stage.served.reported_along(), [], "nobody waits at the other");
+}
+
+#[test]
+fn an_offer_to_keep_figures_takes_along_the_other_queues_of_the_process() {
+    let stage = stage("minutes");
+    let asks = AskedQueue { stem: "r".to_owned(), recovery: before_recovery(LONG) };
+    let (other, (ask, _asked), (_panics, panic)) = (OfQueue::of("minutes", "s", "r"), channel(), channel());
+    let handle = Arc::new(Stands { asked: Mutex::new(ask), panics: Mutex::new(panic), waits: true });
+    let _served = stage.poller.serve(asks, &other, Arc::downgrade(&handle) as Weak<dyn AsksDue>);
+    let along = || stage.served.offered_along().into_iter().map(|(stem, _)| stem).collect::<Vec<_>>();
+    assert!(along().is_empty(), "no worker asks for its turn");
+    assert!(other.minutes.next().is_some());
+    assert_eq!((along(), along()), (vec!["r".to_owned()], vec![]));
 }

@@ -6,7 +6,7 @@ use crate::description::{QueueSpec, check_set, check_step, put_key};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::ident::Identifier;
-use crate::item::{Item, ItemState, Rows, Value};
+use crate::item::{Item, ItemState, KeyForm, Rows, Value};
 use crate::session::{Param, Session};
 use serde_json::{Map, json};
 use std::fmt::Write as _;
@@ -143,9 +143,9 @@ impl HandlerResult {
     }
 
     /// The array that `Modify_Q_Set_utx` reads, and checks.
-    pub(super) fn to_json(&self, key: &str, token: &str, attempt: i32, composite: bool) -> Result<String> {
+    pub(super) fn to_json(&self, key: &str, token: &str, attempt: i32, form: KeyForm<'_>) -> Result<String> {
         let mut out = String::from("[{\"key\":");
-        put_key(&mut out, composite, key).map_err(|why| Error::new(ErrorKind::Protocol, why))?;
+        put_key(&mut out, form, key).map_err(|why| Error::new(ErrorKind::Protocol, why))?;
         let mut more = Map::new();
         for (name, text) in [("step", &self.step), ("response", &self.response), ("error", &self.error)] {
             if let Some(text) = text {

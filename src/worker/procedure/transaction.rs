@@ -60,7 +60,7 @@ impl TransactionWork<'_> {
         let claimed = claim_within(session, &queue.terms, calls(queue)?)?;
         for item in &claimed.undeliverable {
             let reason = reason_of_undeliverable(queue, item);
-            let json = settlements_to_json(&queue.terms.spec, &[end_of_undeliverable(item, &reason)], 0)?;
+            let json = settlements_to_json(&queue.terms, &[end_of_undeliverable(item, &reason)], 0)?;
             settle_one_within(session, &queue.terms, calls(queue)?, &json)?;
         }
         Ok(match claimed.found {
@@ -80,7 +80,7 @@ impl TransactionWork<'_> {
     /// Settles the item in the open transaction.
     pub(super) fn settle(&self, session: &mut Session, taken: &ClaimedItem, result: &HandlerResult) -> Result<Outcome> {
         let queue = self.queue;
-        let items = result.to_json(&taken.key, &taken.token, taken.attempt, queue.terms.spec.has_composite_key())?;
+        let items = result.to_json(&taken.key, &taken.token, taken.attempt, queue.terms.key_form())?;
         settle_one_within(session, &queue.terms, calls(queue)?, &items)
     }
 }

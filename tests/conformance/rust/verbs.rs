@@ -19,7 +19,9 @@ pub fn run(adapter: &Adapter, request: &Value) -> Result {
         "install" => install(request),
         "open" => open(adapter, request),
         "share" => {
-            adapter.queues.put(given::text(request, "as"), queue()?.share());
+            let queue = queue()?;
+            let shared = request["place"].as_str().map_or_else(|| Ok(queue.share()), |place| queue.at(place))?;
+            adapter.queues.put(given::text(request, "as"), shared);
             Ok(Value::Null)
         }
         "enqueue" => answer::receipts(&queue()?.enqueue(&given::new_items(request), operation)?),

@@ -250,6 +250,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
             QueueSpec {
                 queue: QueueName::new("Work").unwrap(),
                 limits: Vec::new(),
+                spread_by: if own && !flag && by_group && dedup { vec![name("CRank")] } else { Vec::new() },
                 after: own && flag && !dedup,
                 progress: own && flag,
                 claim_by: if own {

@@ -12,10 +12,11 @@ CONTENTS                                     each rule stands once, in the objec
            queue_operation                   calls that were made: a second one of the same identity changes nothing
            queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups or within limits, to delete
            queue_refused                     items that their table does not let a queue change
-           queue_sleeper                     processes that wait to be woken
+           queue_sleeper, queue_awaited      processes that wait to be woken: by items, by the ends of some
            queue_pause, _begin, _end; queue_paused_v    what is not to be claimed for now; each is a row of queue_refused too
            queue_action, _note, _step        what operators did; actions on many items
            queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
+           queue_lifeline, _take, _look, _seize    locks that live as long as a worker's process, and whose have gone free
            queue_schedule                    when queues put items in by themselves
            queue_limit                       what limits by key have left, and where they differ from the description
            app_settings, queue_spec, queue_schema_version, queue_type_access
@@ -27,7 +28,8 @@ CONTENTS                                     each rule stands once, in the objec
            queue_wanted_fn, queue_has_fn, queue_member_fn    the values that a filter looks for in columns and their JSON
            queue_catalog, queue_is_done      what is installed; whether a call has committed
            queue_due                         in which of many queues something is due, as due_<queue> finds
-           queue_sleep, queue_ring           who is woken when something is added
+           queue_sleep, _ring, _may_ring_fn  who is woken when something is added
+           queue_await, queue_ring_waiters   who is woken when an item ends
   Queue    Job, job_type, job_seq
   Public   _utx is called in the caller's transaction, _trx by itself, by the same statements; _set_ takes many items
 
@@ -35,7 +37,7 @@ CALLS
   add_job_trx, _utx, _set_utx          > add_job_set_trx
   next_job_utx > next_job_trx        > next_job_set_trx > recover_job_trx; among refused items, next_job_apart_trx,
                                          which has claim_job_trx try halves of them
-  modify_job_trx > _utx > _set_utx     > modify_job_set_trx; then, to claim as well, next_job_set_trx
+  modify_job_trx > _utx > _set_utx     > modify_job_set_trx > ring_holders_job, ring_waiters_job; then, to claim as well, next_job_set_trx
   retain_job_trx, where it is          > purge_job_trx
   queue_due                              > due_job
   recover_, redrive_, renew_, find_, purge_, claimed_, stats_, watch_job call only what the schema has
@@ -44,7 +46,8 @@ LOCKS, IN THIS ORDER
   1. queue_operation   the call's row; a second call of its identity waits for it
   2. Job: rows FOR NO KEY UPDATE in the order of their keys (settle, redrive), waited for; else (claim, recover, renew)
      passing over those that others hold
-  queue_transition is only read. queue_recovery, queue_retention and queue_sleeper are passed over where another holds them. queue_refused comes last.
+  queue_transition is only read. queue_recovery, queue_lifeline, queue_retention, queue_sleeper and queue_awaited are passed over where another
+  holds them. queue_refused comes last.
   queue_action, queue_worker and queue_minute: alone, in calls of their own.
 
 SETTINGS OF THE FUNCTIONS
@@ -115,22 +118,24 @@ BEGIN
     "job_due", "job_ended", "job_in_flight", "job_seq", "job_type",
     "modify_job_set_trx", "modify_job_set_utx", "modify_job_trx", "modify_job_utx", "next_job_apart_trx",
     "next_job_set_trx", "next_job_trx", "next_job_utx", "purge_job_trx", "queue_action",
-    "queue_action_ended_at", "queue_action_note", "queue_action_step", "queue_backoff_fn", "queue_begin_at_fn",
-    "queue_begun", "queue_catalog", "queue_clear", "queue_died_fn", "queue_due",
-    "queue_figures", "queue_filter", "queue_finite_fn", "queue_fits_fn", "queue_has_fn",
-    "queue_head_fn", "queue_is_done", "queue_is_editable_fn", "queue_is_finished_fn", "queue_is_processable_fn",
-    "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn", "queue_key_fn", "queue_limit",
-    "queue_look", "queue_member_fn", "queue_minute", "queue_minute_keep", "queue_ms_fn",
-    "queue_must", "queue_named_fn", "queue_note_refusal", "queue_operation", "queue_operation_at",
-    "queue_own_type_v", "queue_pause", "queue_pause_begin", "queue_pause_end", "queue_paused_v",
-    "queue_recovery", "queue_recovery_turn", "queue_refuse_fn", "queue_refused", "queue_retention",
-    "queue_ring", "queue_schedule", "queue_schedule_next_at", "queue_schema_version", "queue_sets_fn",
-    "queue_sleep", "queue_sleeper", "queue_spec", "queue_state", "queue_status",
-    "queue_take_turn", "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn",
-    "queue_times_fn", "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn",
-    "queue_utc_fn", "queue_wanted_fn", "queue_watched", "queue_worker", "queue_workers_seen",
-    "recover_job_trx", "redrive_job_set_trx", "renew_job_set_trx", "stats_job", "watch_job",
-    "worker_job_v"]'::json) AS n (name)
+    "queue_action_ended_at", "queue_action_note", "queue_action_step", "queue_await", "queue_awaited",
+    "queue_backoff_fn", "queue_begin_at_fn", "queue_begun", "queue_catalog", "queue_clear",
+    "queue_died_fn", "queue_due", "queue_figures", "queue_filter", "queue_finite_fn",
+    "queue_fits_fn", "queue_has_fn", "queue_head_fn", "queue_is_done", "queue_is_editable_fn",
+    "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn",
+    "queue_key_fn", "queue_lifeline", "queue_lifeline_look", "queue_lifeline_seize", "queue_lifeline_take",
+    "queue_limit", "queue_look", "queue_may_ring_fn", "queue_member_fn", "queue_minute",
+    "queue_minute_keep", "queue_ms_fn", "queue_must", "queue_named_fn", "queue_note_refusal",
+    "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_pause", "queue_pause_begin",
+    "queue_pause_end", "queue_paused_v", "queue_recovery", "queue_recovery_goes_on", "queue_recovery_turn",
+    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_ring", "queue_ring_waiters",
+    "queue_schedule", "queue_schedule_next_at", "queue_schema_version", "queue_sets_fn", "queue_sleep",
+    "queue_sleeper", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
+    "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
+    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
+    "queue_wanted_fn", "queue_watched", "queue_worker", "queue_workers_seen", "recover_job_trx",
+    "redrive_job_set_trx", "renew_job_set_trx", "ring_holders_job", "ring_waiters_job", "stats_job",
+    "watch_job", "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -316,13 +321,31 @@ WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_
 
 /*
 A row for each queue: when the items of its dead workers were last looked for. Of all who claim, one does it when it is
-time; nobody waits for a row here.
+time; nobody waits for a row here. looked_at is the last look at its workers' locks (queue_lifeline).
 */
-CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (queue text NOT NULL PRIMARY KEY, recovered_at timestamptz NOT NULL);
+CREATE TABLE IF NOT EXISTS "readpast"."queue_recovery" (
+    queue text NOT NULL PRIMARY KEY, recovered_at timestamptz NOT NULL, looked_at timestamptz NOT NULL DEFAULT '-infinity'
+);
+
+/*
+Workers whose sessions hold a lock as long as their process lives: where it has been free for grace_ms, the worker is dead. A server
+that began anew or took over has freed all locks: there a row says nothing until its worker reports again.
+*/
+CREATE UNLOGGED TABLE IF NOT EXISTS "readpast"."queue_lifeline" (
+    queue text NOT NULL, worker text NOT NULL, grace_ms integer NOT NULL, server_began timestamptz NOT NULL, free_since timestamptz NULL,
+    PRIMARY KEY (queue, worker)
+)
+WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 /* Processes that have nothing to do, each with the channel on which it listens: who adds to the queue wakes the last one. */
 CREATE UNLOGGED TABLE IF NOT EXISTS "readpast"."queue_sleeper" (
     queue text NOT NULL, id bigint GENERATED ALWAYS AS IDENTITY, channel text NOT NULL, listener integer NOT NULL, PRIMARY KEY (queue, id)
+)
+WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+/* Items for whose end a process waits, each with the channel on which it listens: who settles the item wakes it. */
+CREATE UNLOGGED TABLE IF NOT EXISTS "readpast"."queue_awaited" (
+    queue text NOT NULL, key text NOT NULL, channel text NOT NULL, listener integer NOT NULL, PRIMARY KEY (queue, key, channel)
 )
 WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
@@ -377,7 +400,7 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_worker" (
     started_at timestamptz NOT NULL, seen_at timestamptz NOT NULL, PRIMARY KEY (queue, worker)
 );
 
-/* Figures of each queue, one row a minute, for a day: taken by one of all who could. A row without figures: somebody is at it. */
+/* Figures of each queue, one row a minute, for a day: kept by one of all who could. */
 CREATE TABLE IF NOT EXISTS "readpast"."queue_minute" (
     queue text NOT NULL, at timestamptz NOT NULL, due bigint NULL, oldest_ms bigint NULL, in_flight bigint NULL, failed bigint NULL,
     ended bigint NULL, PRIMARY KEY (queue, at)
@@ -405,6 +428,141 @@ BEGIN
     END IF;
 END;
 $$;
+
+/*
+The session takes the lock of its worker, beside the other sessions of that process. The server frees it with the last of them. A
+recovery that has it just now takes the worker's items, and is waited for. The lock was free before: that counts no more.
+Table access order: queue_lifeline.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_lifeline_take"(queue_ text, worker_ text) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM pg_advisory_lock_shared(hashtextextended('readpast readpast ' || worker_, 0));
+    /* To the session itself its own lock looks free. */
+    PERFORM set_config('readpast.lifeline', worker_, FALSE);
+    UPDATE "readpast"."queue_lifeline" AS f
+    SET free_since = NULL
+    WHERE f.queue = queue_ AND f.worker = worker_ AND f.free_since IS NOT NULL;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_lifeline_take"(text, text) FROM public;
+
+/*
+One of all who look or claim notes whose locks are free, twice a second at most, and has recovery come at once where one has been
+free for the grace of its worker: TRUE. Nobody waits here, and no lock is kept.
+Called by the functions of a queue.
+Table access order: queue_recovery, then queue_lifeline, each passed over when somebody holds the row.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_lifeline_look"(queue_ text, now_ timestamptz) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+DECLARE
+    workers_ text[];
+    free_ text[];
+BEGIN
+    UPDATE "readpast"."queue_recovery" AS r
+    SET looked_at = now_
+    FROM (
+        SELECT d.queue
+        FROM "readpast"."queue_recovery" AS d
+        WHERE d.queue = queue_ AND d.looked_at NOT BETWEEN now_ - interval '500 ms' AND now_ + interval '500 ms'
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS d
+    WHERE r.queue = d.queue;
+    IF NOT FOUND THEN RETURN FALSE;
+    END IF;
+
+    workers_ := ARRAY(
+        SELECT o.worker FROM "readpast"."queue_lifeline" AS o WHERE o.queue = queue_ AND o.server_began = pg_postmaster_start_time()
+    );
+    /* A statement of its own, in which there is no table: Citus would have another node try the locks, or keep what it finds in a file. */
+    free_ := ARRAY(
+        SELECT w.worker
+        FROM UNNEST(workers_) AS w (worker)
+        WHERE
+            CASE
+                WHEN w.worker = current_setting('readpast.lifeline', TRUE) THEN FALSE
+                WHEN pg_try_advisory_lock(hashtextextended('readpast readpast ' || w.worker, 0)) THEN pg_advisory_unlock(hashtextextended('readpast readpast ' || w.worker, 0))
+                ELSE FALSE
+            END
+    );
+    UPDATE "readpast"."queue_lifeline" AS f
+    SET free_since = CASE WHEN f.worker = ANY (free_) THEN now_ END
+    FROM (
+        SELECT k.worker
+        FROM "readpast"."queue_lifeline" AS k
+        WHERE k.queue = queue_ AND k.worker = ANY (workers_) AND (k.free_since IS NULL) = (k.worker = ANY (free_))
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS l
+    WHERE f.queue = queue_ AND f.worker = l.worker;
+
+    PERFORM
+    FROM "readpast"."queue_lifeline" AS f
+    WHERE
+        f.queue = queue_ AND f.server_began = pg_postmaster_start_time()
+            AND f.free_since <= now_ - f.grace_ms * interval '1 millisecond';
+    IF NOT FOUND THEN RETURN FALSE;
+    END IF;
+    UPDATE "readpast"."queue_recovery" AS r SET recovered_at = '-infinity' WHERE r.queue = queue_ AND r.recovered_at > '-infinity';
+    RETURN TRUE;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_lifeline_look"(text, timestamptz) FROM public;
+
+/*
+A worker that is dead, if there is one: its lock is the caller's to the end of its transaction, so that no session of that worker
+comes back while its items are taken.
+Called by the functions of a queue.
+Table access order: queue_lifeline.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_lifeline_seize"(queue_ text, now_ timestamptz) RETURNS text
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+DECLARE
+    worker_ text;
+BEGIN
+    FOR worker_ IN
+        SELECT f.worker
+        FROM "readpast"."queue_lifeline" AS f
+        WHERE
+            f.queue = queue_ AND f.server_began = pg_postmaster_start_time()
+            AND f.free_since <= now_ - f.grace_ms * interval '1 millisecond'
+            AND f.worker IS DISTINCT FROM current_setting('readpast.lifeline', TRUE)
+        ORDER BY f.worker
+    LOOP
+        IF pg_try_advisory_xact_lock(hashtextextended('readpast readpast ' || worker_, 0)) THEN RETURN worker_;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_lifeline_seize"(text, timestamptz) FROM public;
+
+/*
+There may be more items of dead workers: the next who comes goes on at once. All of dead_ are given back, if it is given.
+Called by the functions of a queue.
+Table access order: queue_recovery, then queue_lifeline, each passed over when somebody holds the row.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_recovery_goes_on"(queue_ text, dead_ text) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+BEGIN
+    UPDATE "readpast"."queue_recovery" AS r
+    SET recovered_at = '-infinity'
+    FROM (SELECT d.queue FROM "readpast"."queue_recovery" AS d WHERE d.queue = queue_ FOR NO KEY UPDATE SKIP LOCKED) AS d
+    WHERE r.queue = d.queue;
+    DELETE FROM "readpast"."queue_lifeline" AS f
+    USING (SELECT d.worker FROM "readpast"."queue_lifeline" AS d WHERE d.queue = queue_ AND d.worker = dead_ FOR UPDATE SKIP LOCKED) AS d
+    WHERE f.queue = queue_ AND f.worker = d.worker;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_recovery_goes_on"(text, text) FROM public;
 
 /* The meaning of each status, in one place. Re-created by every install. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_is_processable_fn"(status text) RETURNS boolean
@@ -600,7 +758,7 @@ REVOKE ALL ON FUNCTION "readpast"."queue_begun"(uuid, text, timestamptz) FROM pu
 One of all who claim looks for the items of dead workers, once in so many milliseconds. TRUE: it is the caller's turn; FALSE: it
 is not; NULL: somebody has it, and keeps his transaction open for as long again, which is to hold nobody up. Nobody waits here.
 Called by the functions of a queue.
-Table access order: queue_recovery, then queue_refused, each passed over when somebody holds the row.
+Table access order: queue_recovery, queue_lifeline, queue_refused, each passed over when somebody holds the row.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_recovery_turn"(queue_ text, every_ms_ integer, now_ timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -611,9 +769,12 @@ BEGIN
     /* Most calls end here, without a look at locks. */
     PERFORM
     FROM "readpast"."queue_recovery" AS r
-    WHERE r.queue = queue_ AND r.recovered_at BETWEEN now_ - every_ AND now_ + every_;
+    WHERE
+        r.queue = queue_ AND r.recovered_at BETWEEN now_ - every_ AND now_ + every_
+        AND r.looked_at BETWEEN now_ - interval '500 ms' AND now_ + interval '500 ms';
     IF FOUND THEN RETURN FALSE;
     END IF;
+    PERFORM "readpast"."queue_lifeline_look"(queue_, now_);
     UPDATE "readpast"."queue_recovery" AS r
     SET recovered_at = now_
     FROM (
@@ -686,8 +847,9 @@ REVOKE ALL ON FUNCTION "readpast"."queue_due"(json) FROM public;
 /*
 A process that has nothing to do asks to be woken: the next call that adds to one of queues_ (a JSON array of their names in names of
 objects, of which those count that the login may claim from) notifies channel_, on which the session listener_ listens. It asks again
-from time to time: that forgets the sleepers whose sessions are gone, and rings the bell itself, so that the process knows that it would hear it.
-Table access order: queue_sleeper, passing over the rows that others hold.
+from time to time: that forgets the sleepers whose sessions are gone, and those that waited for an item, and rings the bell itself, so
+that the process knows that it would hear it.
+Table access order: queue_sleeper, queue_awaited, passing over the rows that others hold.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_sleep"(queues_ json, channel_ text, listener_ integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -709,6 +871,14 @@ BEGIN
                 OR d.listener = listener_ AND d.channel <> channel_
             FOR UPDATE SKIP LOCKED
         );
+    DELETE FROM "readpast"."queue_awaited" AS w
+    WHERE
+        (w.queue, w.key, w.channel) IN (
+            SELECT d.queue, d.key, d.channel
+            FROM "readpast"."queue_awaited" AS d
+            WHERE NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = d.listener)
+            FOR UPDATE SKIP LOCKED
+        );
     INSERT INTO "readpast"."queue_sleeper" (queue, channel, listener)
     SELECT i.queue, channel_, listener_
     FROM json_array_elements_text(queues_) AS i (queue)
@@ -724,11 +894,62 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_sleep"(json, text, integer) FROM public;
 
 /*
+A process waits for the ends of the items keys_ (a JSON array of keys as the library shows them) of a queue that the login may read: the
+next call that settles one notifies channel_, on which the session listener_ listens. Items for which it asked before and does not now
+are forgotten, and so are processes whose sessions are gone. With rings_ it rings the bell itself, as queue_sleep does.
+Table access order: queue_awaited, passing over the rows that others hold.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_await"(queue_ text, keys_ json, channel_ text, listener_ integer, rings_ boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    keys_of_it_ CONSTANT text[] := ARRAY(SELECT k.value FROM json_array_elements_text(keys_) AS k (value) WHERE LENGTH(k.value) <= 1000);
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = listener_ AND a.usename = session_user) THEN
+        RAISE EXCEPTION 'queue_await: listener_ must be a session of this login' USING ERRCODE = 'RP021';
+    END IF;
+    IF NOT COALESCE(has_function_privilege(session_user, TO_REGPROC(format('%s.%I', '"readpast"', 'find_' || queue_)), 'EXECUTE'), FALSE)
+    THEN
+        RAISE EXCEPTION 'queue_await: permission denied: this login may not find items of %', queue_ USING ERRCODE = 'RP015';
+    END IF;
+    DELETE FROM "readpast"."queue_awaited" AS w
+    WHERE
+        (w.queue, w.key, w.channel) IN (
+            SELECT d.queue, d.key, d.channel
+            FROM "readpast"."queue_awaited" AS d
+            WHERE
+                d.queue = queue_ AND CASE
+                    WHEN d.channel = channel_ THEN d.key <> ALL(keys_of_it_)
+                    ELSE NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = d.listener)
+                END
+            FOR UPDATE SKIP LOCKED
+        );
+    INSERT INTO "readpast"."queue_awaited" AS w (queue, key, channel, listener)
+    SELECT queue_, k.key, channel_, listener_
+    FROM UNNEST(keys_of_it_) AS k (key)
+    ON CONFLICT (queue, key, channel) DO UPDATE SET listener = excluded.listener WHERE w.listener <> excluded.listener;
+    PERFORM pg_notify(channel_, '') WHERE rings_;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_await"(text, json, text, integer, boolean) FROM public;
+
+/*
+Whether a call may notify: not where a transaction may be prepared for a second phase, which must not, nor where listeners elsewhere
+keep the server's list of notifications from getting shorter. A full list would fail the call.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_may_ring_fn"() RETURNS boolean
+LANGUAGE sql STABLE
+AS $$
+    SELECT current_setting('max_prepared_transactions') = '0' AND pg_notification_queue_usage() <= 0.5;
+$$;
+
+/*
 Wakes one process that sleeps over a queue, when the caller's transaction commits; its row is gone then, so that many calls wake it
 once. The last to fall asleep is the first: of those before it some may be dead. A ring that fails is left out, since processes
-look from time to time anyhow: where another has the row, where the caller's snapshot is older than the row's end, where a
-transaction may be prepared for a second phase, which must not notify, and where listeners elsewhere keep the server's list of
-notifications from getting shorter. Called by the functions of a queue, if somebody sleeps.
+look from time to time anyhow: where another has the row, where the caller's snapshot is older than the row's end, and where a call may
+not ring. Called by the functions of a queue, if somebody sleeps.
 Table access order: queue_sleeper, passing over the rows that others hold.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_ring"(queue_ text) RETURNS void
@@ -737,7 +958,7 @@ AS $$
 DECLARE
     channel_ text;
 BEGIN
-    IF current_setting('max_prepared_transactions') <> '0' OR pg_notification_queue_usage() > 0.5 THEN RETURN;
+    IF NOT "readpast"."queue_may_ring_fn"() THEN RETURN;
     END IF;
     BEGIN
         DELETE FROM "readpast"."queue_sleeper" AS s
@@ -758,6 +979,38 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_ring"(text) FROM public;
+
+/*
+Wakes the processes that wait for the end of one of the items keys_, which have been settled, as queue_ring wakes those that sleep.
+Called by the functions of a queue, if somebody waits.
+Table access order: queue_awaited, passing over the rows that others hold.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."queue_ring_waiters"(queue_ text, keys_ text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+DECLARE
+    rung_ record;
+BEGIN
+    IF NOT "readpast"."queue_may_ring_fn"() THEN RETURN;
+    END IF;
+    FOR rung_ IN
+        DELETE FROM "readpast"."queue_awaited" AS w
+        WHERE
+            (w.queue, w.key, w.channel) IN (
+                SELECT d.queue, d.key, d.channel
+                FROM "readpast"."queue_awaited" AS d
+                WHERE d.queue = queue_ AND d.key = ANY(keys_)
+                FOR UPDATE SKIP LOCKED
+            )
+        RETURNING w.channel, w.key
+    LOOP
+        PERFORM pg_notify(rung_.channel, queue_ || ' ' || rung_.key);
+    END LOOP;
+EXCEPTION WHEN serialization_failure THEN RETURN;
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."queue_ring_waiters"(text, text[]) FROM public;
 
 /*
 Lets one call at a time go on, to the end of its transaction. It locks a row that only who may call this can lock: an advisory
@@ -1189,7 +1442,7 @@ $$;
 
 /* Why an item was taken from its worker, as its error says. */
 CREATE OR REPLACE FUNCTION "readpast"."queue_died_fn"(
-    owner text, began text, attempt integer, attempts integer, together boolean, refusals integer, refused text
+    owner text, began text, gone text, attempt integer, attempts integer, together boolean, refusals integer, refused text
 ) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
@@ -1198,6 +1451,8 @@ AS $$
             WHEN refusals > 0 THEN format('The table refused %s times to have it given back: %s', refusals, refused)
             WHEN owner = began
                 THEN format('Worker %s began anew on attempt %s of %s; the worker is taken for dead.', owner, attempt, attempts)
+            WHEN owner = gone
+                THEN format('Worker %s is gone from the server on attempt %s of %s; the worker is taken for dead.', owner, attempt, attempts)
             ELSE format(
                 'The lease of worker %s ran out on attempt %s of %s; the worker is taken for dead.',
                 COALESCE(owner, '(unknown)'), attempt, attempts
@@ -1837,7 +2092,8 @@ REVOKE ALL ON FUNCTION "readpast"."queue_action_note"(text, text, text, text, te
 /*
 Moves an action on many items on: adds what its holder has done since the last call, keeps the place, extends the lease, and ends the
 action with state_ Done, Cancelled or Failed. The first call takes an action that nobody holds. Without an owner_ it asks for a cancel,
-which the holder learns by the answer; an action that nobody holds is Cancelled at once. Returns the state, or NULL where the action
+which the holder learns by the answer; an action that nobody holds is Cancelled at once. Items on their way to another place are in the
+filter of their record (rebalance), so it cannot be cancelled, and its end forgets them. Returns the state, or NULL where the action
 has ended or another process holds it.
 Table access order: queue_action.
 */
@@ -1879,6 +2135,7 @@ BEGIN
                 ELSE 'Cancelled'
             END
         ),
+        filter = CASE WHEN a.verb <> 'rebalance' OR state_ IS DISTINCT FROM 'Done' THEN a.filter END,
         done = a.done + COALESCE(done_, 0), refused = a.refused + COALESCE(refused_, 0), place = COALESCE(place_, a.place),
         result = COALESCE(LEFT(result_, 4000), a.result), owner = COALESCE(owner_, a.owner),
         lease_until = CASE WHEN owner_ IS NULL THEN a.lease_until ELSE now_ + lease_ms_ * interval '1 ms' END,
@@ -1888,6 +2145,7 @@ BEGIN
     WHERE
         a.action_id = action_id_ AND a.ended_at IS NULL
         AND (owner_ IS NULL OR a.owner = owner_ OR a.owner IS NULL OR (a.lease_until > now_) IS NOT TRUE)
+        AND (owner_ IS NOT NULL OR a.verb <> 'rebalance')
     RETURNING a.state INTO found_;
     RETURN found_;
 END;
@@ -1896,9 +2154,10 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_action_step"(bigint, text, integer, bigint, bigint, text, text, text) FROM public;
 
 /*
-A process reports its workers, {"queue", "worker"} in workers_: when one begins and then every half minute, those of all its queues at
-once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
-Table access order: queue_worker.
+A process reports its workers, {"queue", "worker", "grace"} in workers_: when one begins and then every half minute, those of all its
+queues at once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
+With a grace in milliseconds, sessions of the worker hold its lock (queue_lifeline_take); with 0 they do not.
+Table access order: queue_lifeline, queue_worker.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_workers_seen"(workers_ json, host_ text, process_ bigint, version_ text) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -1908,6 +2167,23 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     known_ integer;
 BEGIN
+    DELETE FROM "readpast"."queue_lifeline" AS f
+    USING JSON_TO_RECORDSET(workers_) AS r (queue text, worker text, grace integer)
+    WHERE f.queue = r.queue AND f.worker = r.worker AND r.grace = 0;
+    INSERT INTO "readpast"."queue_lifeline" AS f (queue, worker, grace_ms, server_began)
+    SELECT r.queue, r.worker, r.grace, pg_postmaster_start_time()
+    FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text, grace integer)
+    WHERE
+        r.grace > 0
+        AND NOT EXISTS (
+            SELECT 1
+            FROM "readpast"."queue_lifeline" AS k
+            WHERE k.queue = r.queue AND k.worker = r.worker AND k.grace_ms = r.grace AND k.server_began = pg_postmaster_start_time()
+        )
+    ORDER BY r.queue, r.worker
+    ON CONFLICT (queue, worker) DO UPDATE
+    SET grace_ms = excluded.grace_ms, server_began = excluded.server_began, free_since = NULL;
+
     UPDATE "readpast"."queue_worker" AS w
     SET seen_at = now_
     FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text)
@@ -1924,6 +2200,10 @@ BEGIN
         FOR UPDATE SKIP LOCKED
     ) AS d
     WHERE w.queue = d.queue AND w.worker = d.worker;
+    DELETE FROM "readpast"."queue_lifeline" AS f
+    WHERE
+        f.queue IN (SELECT r.queue FROM JSON_TO_RECORDSET(workers_) AS r (queue text)) AND f.server_began <> pg_postmaster_start_time()
+        AND NOT EXISTS (SELECT 1 FROM "readpast"."queue_worker" AS w WHERE w.queue = f.queue AND w.worker = f.worker);
 
     INSERT INTO "readpast"."queue_worker" AS w (queue, worker, host, process, version, started_at, seen_at)
     SELECT DISTINCT r.queue, r.worker, host_, process_, version_, now_, now_
@@ -1941,39 +2221,53 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."queue_workers_seen"(json, text, bigint, text) FROM public;
 
 /*
-The figures of this minute. Without due_ it asks for the turn to take them: TRUE for one of all who ask in a minute, who then calls
-this with the figures. Minutes before yesterday go.
+Keeps figures as those of this minute, where no other process has: minutes_ is a JSON array of objects with a queue's name and its figures.
+One without figures asks whether no process keeps them. A row for each that was kept, or is to be: its place in minutes_. Minutes before
+yesterday go.
 Table access order: queue_minute.
 */
-CREATE OR REPLACE FUNCTION "readpast"."queue_minute_keep"(
-    queue_ text, due_ bigint, oldest_ms_ bigint, in_flight_ bigint, failed_ bigint, ended_ bigint
-) RETURNS boolean
+CREATE OR REPLACE FUNCTION "readpast"."queue_minute_keep"(minutes_ json) RETURNS TABLE (place integer)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     at_ CONSTANT timestamptz := DATE_TRUNC('minute', clock_timestamp());
 BEGIN
-    IF due_ IS NOT NULL THEN
-        UPDATE "readpast"."queue_minute" AS m
-        SET due = due_, oldest_ms = oldest_ms_, in_flight = in_flight_, failed = failed_, ended = ended_
-        WHERE
-            m.queue = queue_ AND m.due IS NULL
-            AND m.at = (SELECT MAX(n.at) FROM "readpast"."queue_minute" AS n WHERE n.queue = queue_ AND n.at > at_ - interval '2 minutes');
-        RETURN FOUND;
-    END IF;
-    IF EXISTS (SELECT 1 FROM "readpast"."queue_minute" AS m WHERE m.queue = queue_ AND m.at = at_) THEN RETURN FALSE;
-    END IF;
+    RETURN QUERY
+    WITH given AS MATERIALIZED (
+        SELECT i.*
+        FROM ROWS FROM (
+            JSON_TO_RECORDSET(minutes_) AS (queue text, due bigint, oldest_ms bigint, in_flight bigint, failed bigint, ended bigint)
+        ) WITH ORDINALITY AS i (queue, due, oldest_ms, in_flight, failed, ended, position)
+    ),
 
-    INSERT INTO "readpast"."queue_minute" AS m (queue, at) VALUES (queue_, at_) ON CONFLICT DO NOTHING;
-    IF NOT FOUND THEN RETURN FALSE;
-    END IF;
-    DELETE FROM "readpast"."queue_minute" AS m WHERE m.queue = queue_ AND m.at < at_ - interval '25 hours';
-    RETURN TRUE;
+    kept AS (
+        INSERT INTO "readpast"."queue_minute" AS m (queue, at, due, oldest_ms, in_flight, failed, ended)
+        SELECT i.queue, at_, i.due, i.oldest_ms, i.in_flight, i.failed, i.ended
+        FROM given AS i
+        WHERE i.due IS NOT NULL
+        ORDER BY i.queue
+        ON CONFLICT (queue, at) DO NOTHING
+        RETURNING m.queue
+    ),
+
+    past AS (
+        DELETE FROM "readpast"."queue_minute" AS m
+        USING kept AS k
+        WHERE m.queue = k.queue AND m.at < at_ - interval '25 hours'
+    )
+
+    SELECT (i.position - 1)::integer
+    FROM given AS i
+    LEFT JOIN kept AS k ON k.queue = i.queue
+    WHERE
+        k.queue IS NOT NULL
+        OR i.due IS NULL
+        AND NOT EXISTS (SELECT 1 FROM "readpast"."queue_minute" AS m WHERE m.queue = i.queue AND m.at > at_ - interval '150 seconds');
 END;
 $$;
 
-REVOKE ALL ON FUNCTION "readpast"."queue_minute_keep"(text, bigint, bigint, bigint, bigint, bigint) FROM public;
+REVOKE ALL ON FUNCTION "readpast"."queue_minute_keep"(json) FROM public;
 
 /*
 Pauses a queue, or with type_ one type of it: nothing of it is claimed until it is resumed, or for_ms_ are over, or until_ is; items
@@ -2352,14 +2646,15 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."add_job_trx"(text, varchar(40), integer, uuid, timestamptz, text) FROM public;
 
 /*
-Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
+Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent: those whose leases ran out,
+and those of a worker whose lock has been free for its grace (queue_lifeline). One row per item,
 with the answer RECOVERED and the status it has now. An item that its worker had claimed together with others gets its
 attempt back, since nobody knows which of them was begun; whatever comes back is claimed alone next. The items of one
 claim come back together: more than max_ of them, if need be. With worker_, everything that is in flight under this name
 counts, whatever its lease. With recover_ above 2, nothing is done when somebody did it within
 so many milliseconds.
 Claims do this too, so a queue with workers needs no other reaper.
-Table access order: job.
+Table access order: queue_recovery, queue_lifeline, job.
 */
 CREATE OR REPLACE FUNCTION "readpast"."recover_job_trx"(max_ integer DEFAULT 100, worker_ text DEFAULT NULL, recover_ integer DEFAULT 1)
 RETURNS TABLE (
@@ -2375,6 +2670,7 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     max_attempts_ integer;
     found_ integer;
+    dead_ text;
     key_1_ timestamptz[];
     together_ boolean[];
     from_ integer;
@@ -2391,6 +2687,7 @@ BEGIN
     max_attempts_ := "readpast"."queue_terms"('recover_job_trx', most => max_, param_ => 'job.maxAttempts', otherwise => 3);
     IF recover_ > 2 AND NOT "readpast"."queue_recovery_turn"('job', recover_, now_) THEN RETURN;
     END IF;
+    dead_ := "readpast"."queue_lifeline_seize"('job', now_);
     /*
     The oldest claims first, each with all that is left of it: a chunk must not split one. Rows that others hold are passed
     over: they may be many, and the rest is behind them.
@@ -2402,7 +2699,7 @@ BEGIN
             SELECT q.started_at AS started_at, q.lease_owner AS owner
             FROM "readpast"."job" AS q
             WHERE
-                q.status = 'Processing' AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+                q.status = 'Processing' AND (q.lease_until <= now_ OR q.lease_owner IN (dead_, worker_))
                 AND NOT EXISTS (
                     SELECT 1
                     FROM "readpast"."queue_refused" AS x
@@ -2421,7 +2718,7 @@ BEGIN
             FROM "readpast"."job" AS q
             WHERE
                 q.status = 'Processing' AND q.started_at BETWEEN d.started_at AND d.started_at AND q.lease_owner = d.owner
-                AND (q.lease_until <= now_ OR q.lease_owner = worker_)
+                AND (q.lease_until <= now_ OR q.lease_owner IN (dead_, worker_))
                 AND NOT EXISTS (
                     SELECT 1
                     FROM "readpast"."queue_refused" AS x
@@ -2433,15 +2730,10 @@ BEGIN
     SELECT ARRAY_AGG(v.key_1)
     INTO key_1_
     FROM remains AS v;
-    IF key_1_ IS NULL THEN RETURN;
+    found_ := COALESCE(CARDINALITY(key_1_), 0);
+    IF found_ >= max_ OR dead_ IS NOT NULL THEN PERFORM "readpast"."queue_recovery_goes_on"('job', CASE WHEN found_ < max_ THEN dead_ END);
     END IF;
-    found_ := CARDINALITY(key_1_);
-    IF found_ >= max_ THEN
-        /* There may be more of them: the next who comes goes on at once. Nobody waits here for another's turn. */
-        UPDATE "readpast"."queue_recovery" AS r
-        SET recovered_at = '-infinity'
-        FROM (SELECT d.queue FROM "readpast"."queue_recovery" AS d WHERE d.queue = 'job' FOR NO KEY UPDATE SKIP LOCKED) AS d
-        WHERE r.queue = d.queue;
+    IF key_1_ IS NULL THEN RETURN;
     END IF;
 
     /*
@@ -2496,7 +2788,7 @@ BEGIN
                     GREATEST(now_, NULLIF(v.item_token, 'infinity') + interval '1 microsecond') AS token,
                     v.item_attempt - v.together::integer AS attempt_num,
                     "readpast"."queue_died_fn"(
-                        v.item_owner, worker_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
+                        v.item_owner, worker_, dead_, v.item_attempt, max_attempts_, v.together, CASE WHEN e.ends THEN v.refusals END, v.refused
                     ) AS error,
                     e.ends AS finishes, FALSE AS enters,
                     /* A lease that is over, on an item that waits, is the mark of one that came back from a dead worker. */
@@ -3141,10 +3433,11 @@ REVOKE ALL ON FUNCTION "readpast"."next_job_utx"(text, integer, integer) FROM pu
 
 /*
 In how many milliseconds a claim may find something: 0 is now, NULL is not as things stand, and -1 that somebody is to look for
-the items of dead workers, as nobody has within recover_ milliseconds. It locks no row. More may look due than a claim gets:
+the items of dead workers, as nobody has within recover_ milliseconds. It locks no
+row of the table, and notes free locks of workers. More may look due than a claim gets:
 what others are about to take, what waits behind its group, what is of a kind that the caller does not claim.
 Called by queue_due.
-Table access order: queue_recovery, job, queue_pause, queue_refused.
+Table access order: queue_recovery, queue_lifeline, job, queue_pause, queue_refused.
 */
 CREATE OR REPLACE FUNCTION "readpast"."due_job"(recover_ integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
@@ -3153,12 +3446,19 @@ DECLARE
     now_ CONSTANT timestamptz := clock_timestamp();
     every_ CONSTANT interval := recover_ * interval '1 millisecond';
     until_ timestamptz;
+    recovers_ boolean;
+    looks_ boolean;
 BEGIN
-    PERFORM
+    SELECT
+        r.recovered_at NOT BETWEEN now_ - every_ AND now_ + every_ AND EXISTS (SELECT 1 FROM "readpast"."job" AS q WHERE q.status = 'Processing' ORDER BY q.started_at LIMIT 1),
+        r.looked_at NOT BETWEEN now_ - interval '500 ms' AND now_ + interval '500 ms' AND EXISTS (SELECT 1 FROM "readpast"."job" AS q WHERE q.status = 'Processing' ORDER BY q.started_at LIMIT 1)
+    INTO recovers_, looks_
     FROM "readpast"."queue_recovery" AS r
-    WHERE r.queue = 'job' AND r.recovered_at NOT BETWEEN now_ - every_ AND now_ + every_
-        AND EXISTS (SELECT 1 FROM "readpast"."job" AS q WHERE q.status = 'Processing' ORDER BY q.started_at LIMIT 1);
-    IF FOUND THEN RETURN -1;
+    WHERE r.queue = 'job';
+    IF looks_ THEN
+        recovers_ := "readpast"."queue_lifeline_look"('job', now_) OR recovers_;
+    END IF;
+    IF recovers_ THEN RETURN -1;
     END IF;
     PERFORM
     FROM "readpast"."job" AS q
@@ -3235,6 +3535,54 @@ $$;
 REVOKE ALL ON FUNCTION "readpast"."claimed_job"(text, bigint) FROM public;
 
 /*
+Items may be taken from the workers that hold them: those renew their leases then, and so learn it. They listen to the schema's
+channel; the end of a holder's name, which is a random number, lets others stay as they are. Called by modify_job_set_trx.
+Table access order: job.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."ring_holders_job"(items_ json) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+BEGIN
+    IF NOT "readpast"."queue_may_ring_fn"() THEN RETURN;
+    END IF;
+    PERFORM pg_notify('readpast', 'job ' || RIGHT(v.item_owner, 16))
+    FROM (
+        SELECT i.key AS key_1
+        FROM json_to_recordset(items_) AS i (key timestamptz)
+    ) AS i
+    INNER JOIN LATERAL (
+        SELECT
+                q.status::text AS item_status, q.lease_owner AS item_owner
+            FROM "readpast"."job" AS q
+            WHERE q.enqueued_at = i.key_1
+    ) AS v ON TRUE
+    WHERE v.item_status = 'Processing';
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."ring_holders_job"(json) FROM public;
+
+/*
+Wakes the processes that wait for the ends of these items, which have been settled. Called by modify_job_set_trx, if somebody waits.
+Table access order: queue_awaited, passing over what others hold.
+*/
+CREATE OR REPLACE FUNCTION "readpast"."ring_waiters_job"(items_ json) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY INVOKER
+AS $$
+BEGIN
+    PERFORM "readpast"."queue_ring_waiters"('job', ARRAY(
+        SELECT "readpast"."queue_key_fn"(k.key_1) || '0'
+        FROM (
+            SELECT i.key AS key_1
+            FROM json_to_recordset(items_) AS i (key timestamptz)
+        ) AS k
+    ));
+END;
+$$;
+
+REVOKE ALL ON FUNCTION "readpast"."ring_waiters_job"(json) FROM public;
+
+/*
 Settle many items in one commit and, with max_ above 0, claim the next ones in the same commit.
 items_ is a JSON array of objects: key, token, attempt (0 for a call that is not a worker's), status
 (left out for an edit: an item that waits stays as it is, but for its values and its due time), and where wanted step, response,
@@ -3244,7 +3592,7 @@ One row per element with its position and its answer: OK, LEASE_LOST, CONFLICT, 
 that is not OK is untouched. Then the claimed items, as next_job_set_trx returns them.
 operation_ makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
 what the first call claimed, claimed_job returns by its claim_.
-Table access order: queue_operation, job, queue_transition.
+Table access order: queue_operation, job, queue_transition; queue_awaited.
 */
 CREATE OR REPLACE FUNCTION "readpast"."modify_job_set_trx"(
     operation_ uuid, worker_ text, items_ json, max_ integer DEFAULT 0, lease_ms_ integer DEFAULT NULL, recover_ integer DEFAULT 0,
@@ -3265,21 +3613,23 @@ DECLARE
     now_ timestamptz := clock_timestamp();
     replayed_ boolean := FALSE;
     max_attempts_ integer;
+    is_awaited_ boolean;
     sets_ boolean := FALSE;
 BEGIN
     IF
         (worker_ <> '' AND max_ BETWEEN 0 AND 1000 AND COALESCE(lease_ms_ > 0, TRUE)) IS NOT TRUE
     THEN PERFORM "readpast"."queue_terms"('modify_job_set_trx', worker_, max_, fewest => 0, lease_ms => lease_ms_);
     END IF;
-    /* Both by one statement, since each costs a claim of one item some per cent. */
+    /* All by one statement, since each costs a claim of one item some per cent. */
     SELECT
         COALESCE(lease_ms_, (
             SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.leaseMs' AND a.val_int > 0
         ), 60000),
         COALESCE((
             SELECT a.val_int FROM "readpast"."app_settings" AS a WHERE a.param = 'job.maxAttempts' AND a.val_int > 0
-        ), 3)
-    INTO lease_ms_, max_attempts_;
+        ), 3),
+        EXISTS (SELECT 1 FROM "readpast"."queue_awaited" AS z WHERE z.queue = 'job')
+    INTO lease_ms_, max_attempts_, is_awaited_;
     /* The library has checked its items. */
     IF
         current_setting('readpast.checks_items', TRUE) IS DISTINCT FROM 'on'
@@ -3301,6 +3651,9 @@ BEGIN
     END IF;
 
     replayed_ := operation_ IS NOT NULL AND "readpast"."queue_begun"(operation_, 'modify_job_set_trx', now_);
+    /* A worker's items have attempts. */
+    IF items_::text !~ '"attempt" ?: ?[1-9]' THEN PERFORM "readpast"."ring_holders_job"(items_);
+    END IF;
     IF replayed_ THEN
         RETURN QUERY
         SELECT a.*, 
@@ -3622,6 +3975,8 @@ BEGIN
         NULL::timestamptz, NULL::varchar(40), NULL::integer, NULL::uuid
     FROM decided AS d
     ORDER BY d.ordinal;
+    END IF;
+    IF is_awaited_ THEN PERFORM "readpast"."ring_waiters_job"(items_);
     END IF;
 
     IF max_ > 0 THEN

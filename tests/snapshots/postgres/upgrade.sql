@@ -18,10 +18,11 @@ WHERE
     AND (g.kind, g.name) IN (
         ('FUNCTION', 'purge_work_trx'), ('FUNCTION', 'redrive_work_set_trx'), ('FUNCTION', 'find_work'), ('FUNCTION', 'watch_work'),
         ('FUNCTION', 'stats_work'), ('FUNCTION', 'renew_work_set_trx'), ('FUNCTION', 'modify_work_trx'), ('FUNCTION', 'modify_work_utx'),
-        ('FUNCTION', 'modify_work_set_utx'), ('FUNCTION', 'modify_work_set_trx'), ('FUNCTION', 'claimed_work'), ('FUNCTION', 'due_work'),
-        ('FUNCTION', 'next_work_utx'), ('FUNCTION', 'next_work_trx'), ('FUNCTION', 'next_work_set_trx'),
-        ('FUNCTION', 'next_work_apart_trx'), ('FUNCTION', 'claim_work_trx'), ('FUNCTION', 'recover_work_trx'), ('FUNCTION', 'add_work_trx'),
-        ('FUNCTION', 'add_work_utx'), ('FUNCTION', 'add_work_set_utx'), ('FUNCTION', 'add_work_set_trx'), ('VIEW', 'worker_work_v')
+        ('FUNCTION', 'modify_work_set_utx'), ('FUNCTION', 'modify_work_set_trx'), ('FUNCTION', 'ring_waiters_work'),
+        ('FUNCTION', 'ring_holders_work'), ('FUNCTION', 'claimed_work'), ('FUNCTION', 'due_work'), ('FUNCTION', 'next_work_utx'),
+        ('FUNCTION', 'next_work_trx'), ('FUNCTION', 'next_work_set_trx'), ('FUNCTION', 'next_work_apart_trx'),
+        ('FUNCTION', 'claim_work_trx'), ('FUNCTION', 'recover_work_trx'), ('FUNCTION', 'add_work_trx'), ('FUNCTION', 'add_work_utx'),
+        ('FUNCTION', 'add_work_set_utx'), ('FUNCTION', 'add_work_set_trx'), ('VIEW', 'worker_work_v')
     );
 
 DO $$
@@ -35,9 +36,9 @@ BEGIN
             p.pronamespace = '"readpast"'::regnamespace
             AND p.proname IN (
                 'purge_work_trx', 'redrive_work_set_trx', 'find_work', 'watch_work', 'stats_work', 'renew_work_set_trx', 'modify_work_trx',
-                'modify_work_utx', 'modify_work_set_utx', 'modify_work_set_trx', 'claimed_work', 'due_work', 'next_work_utx',
-                'next_work_trx', 'next_work_set_trx', 'next_work_apart_trx', 'claim_work_trx', 'recover_work_trx', 'add_work_trx',
-                'add_work_utx', 'add_work_set_utx', 'add_work_set_trx'
+                'modify_work_utx', 'modify_work_set_utx', 'modify_work_set_trx', 'ring_waiters_work', 'ring_holders_work', 'claimed_work',
+                'due_work', 'next_work_utx', 'next_work_trx', 'next_work_set_trx', 'next_work_apart_trx', 'claim_work_trx',
+                'recover_work_trx', 'add_work_trx', 'add_work_utx', 'add_work_set_utx', 'add_work_set_trx'
             )
             /* A function that a constraint calls stays as it is. */
             AND NOT EXISTS (

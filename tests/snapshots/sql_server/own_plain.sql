@@ -16,6 +16,7 @@ CONTENTS                                     each rule stands once, in the objec
            QueueRefused                      items that their table does not let a queue change
            QueuePause, -Begin, -End; QueuePaused_V      what is not to be claimed for now; each is a row of QueueRefused too
            QueueAction, -Note, -Step         what operators did; actions on many items
+           QueueLifeline, -Take, -Look               locks that live as long as a worker's process, and whose have gone free
            QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
            QueueSchedule                     when queues put items in by themselves
            QueueLimit                        what limits by key have left, and where they differ from the description
@@ -45,8 +46,8 @@ CALLS
 LOCKS, IN THIS ORDER
   1. QueueOperation    the call's row; a second call of its identity waits for it
   2. Job: rows in the order of their keys (settle, redrive), waited for; else passing over those that others hold
-  QueueTransition is only read. QueueRecovery and QueueRetention are passed over where another holds them. QueuePause is read
-  before items are locked. QueueRefused comes last.
+  QueueTransition is only read. QueueRecovery, QueueLifeline and QueueRetention are passed over where another holds them. QueuePause
+  is read before items are locked. QueueRefused comes last.
   QueueAction, QueueWorker and QueueMinute: alone, in calls of their own.
 
 SETTINGS THAT EACH PUBLIC PROCEDURE BEGINS WITH, and that are the caller's again at its end
@@ -84,14 +85,15 @@ DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job
 "Next_Job_trx", "Next_Job_utx", "Purge_Job_trx", "QueueAction", "QueueActionNote",
 "QueueActionStep", "QueueBackoff_fn", "QueueCatalog", "QueueDue", "QueueFilterTake",
 "QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
-"QueueIsRefusal_fn", "QueueJudge_fn", "QueueLimit", "QueueMinute", "QueueMinuteKeep",
-"QueueNamed_fn", "QueueNoteRefusal", "QueueOperation", "QueueOperationKeep", "QueueOperationTake",
-"QueueOwnType_V", "QueuePause", "QueuePauseBegin", "QueuePauseEnd", "QueuePaused_V",
-"QueueRecovery", "QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention",
-"QueueSchedule", "QueueSchemaVersion", "QueueSpec", "QueueStatus", "QueueTake",
-"QueueTransition", "QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn",
-"QueueWorker", "QueueWorkersSeen", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx",
-"Stats_Job", "Watch_Job", "Worker_Job_V"]';
+"QueueIsRefusal_fn", "QueueJudge_fn", "QueueLifeline", "QueueLifelineLook", "QueueLifelineTake",
+"QueueLimit", "QueueMinute", "QueueMinuteKeep", "QueueNamed_fn", "QueueNoteRefusal",
+"QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V", "QueuePause",
+"QueuePauseBegin", "QueuePauseEnd", "QueuePaused_V", "QueueRecovery", "QueueRecoveryGoesOn",
+"QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchedule",
+"QueueSchemaVersion", "QueueSpec", "QueueStatus", "QueueTake", "QueueTransition",
+"QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker",
+"QueueWorkersSeen", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
+"Watch_Job", "Worker_Job_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
 DECLARE @Remedy nvarchar(400), @Message nvarchar(2048);
 /*
@@ -314,11 +316,23 @@ IF OBJECT_ID(N'[readpast].[QueueLimit]', N'U') IS NULL
     );
 /*
 A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
-it is time; nobody waits for a row here.
+it is time; nobody waits for a row here. LookedAt is the last look at its workers' locks (QueueLifeline).
 */
 IF OBJECT_ID(N'[readpast].[QueueRecovery]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueRecovery] (
-        [Queue] varchar(40) NOT NULL, [RecoveredAt] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
+        [Queue] varchar(40) NOT NULL, [RecoveredAt] datetime2(7) NOT NULL,
+        [LookedAt] datetime2(7) NOT NULL CONSTRAINT [DF_QueueRecovery_LookedAt] DEFAULT '0001-01-01',
+        CONSTRAINT [PK_QueueRecovery] PRIMARY KEY CLUSTERED ([Queue])
+    );
+/*
+Workers whose sessions hold a lock as long as their process lives: where it has been free for GraceMs, the worker is dead. A server
+that began anew or took over has freed all locks: there a row says nothing until its worker reports again.
+*/
+IF OBJECT_ID(N'[readpast].[QueueLifeline]', N'U') IS NULL
+    CREATE TABLE [readpast].[QueueLifeline] (
+        [Queue] varchar(40) NOT NULL, [Worker] nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL, [GraceMs] int NOT NULL,
+        [ServerBegan] datetime2(7) NOT NULL, [FreeSince] datetime2(7) NULL, /* UTC */
+        CONSTRAINT [PK_QueueLifeline] PRIMARY KEY CLUSTERED ([Queue], [Worker])
     );
 /*
 Items that their table does not let a queue change: a claim or a recovery of one met a unique index, a CHECK, a trigger. Each
@@ -361,7 +375,7 @@ IF OBJECT_ID(N'[readpast].[QueueWorker]', N'U') IS NULL
         [Version] varchar(40) NOT NULL, [StartedAt] datetime2(7) NOT NULL, [SeenAt] datetime2(7) NOT NULL,
         CONSTRAINT [PK_QueueWorker] PRIMARY KEY CLUSTERED ([Queue], [Worker])
     );
-/* Figures of each queue, one row a minute, for a day: taken by one of all who could. A row without figures: somebody is at it. */
+/* Figures of each queue, one row a minute, for a day: kept by one of all who could. */
 IF OBJECT_ID(N'[readpast].[QueueMinute]', N'U') IS NULL
     CREATE TABLE [readpast].[QueueMinute] (
         [Queue] varchar(40) NOT NULL, [At] datetime2(0) NOT NULL, [Due] bigint NULL, [OldestMs] bigint NULL, [InFlight] bigint NULL,
@@ -431,6 +445,97 @@ WHERE
         )
         OR NOT EXISTS (SELECT 1 FROM [readpast].[QueueTypeAccess] AS a WHERE a.[Queue] = p.[Queue])
     );');
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+The session takes the lock of its worker, beside the other sessions of that process. The server frees it with the last of them. A
+recovery that has it just now takes the worker's items, and is waited for. The lock was free before: that counts no more. Any login could
+take the lock: then the lease decides.
+Table access order: QueueLifeline.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueLifelineTake]
+    @Queue varchar(40), @Worker nvarchar(128)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Lock nvarchar(255) = CONCAT(N'readpast ', SCHEMA_ID(N'readpast'), N' ', @Worker), @_Code int;
+
+    EXECUTE @_Code = sys.sp_getapplock
+        @Resource = @_Lock, @LockMode = 'Shared', @LockOwner = 'Session', @LockTimeout = 10000, @DbPrincipal = 'public';
+    IF @_Code < 0 THROW 50013, N'QueueLifelineTake: the lock of the worker is held by a recovery that does not end.', 1;
+
+    UPDATE f
+    SET [FreeSince] = NULL
+    FROM [readpast].[QueueLifeline] AS f WITH (ROWLOCK)
+    WHERE f.[Queue] = @Queue AND f.[Worker] = @Worker AND f.[FreeSince] IS NOT NULL;
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+One of all who look or claim notes whose locks are free, twice a second at most, and has recovery come at once where one has been
+free for the grace of its worker. Nobody waits here, and no lock of a worker is kept.
+Table access order: QueueRecovery, then QueueLifeline, each passed over when somebody holds the row.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueLifelineLook]
+    @Queue varchar(40), @Now datetime2(7)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    DECLARE @_Began datetime2(7) = (SELECT d.[create_date] FROM sys.databases AS d WHERE d.[database_id] = 2);
+
+    UPDATE r
+    SET [LookedAt] = @Now
+    FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[LookedAt], @Now)) >= 500;
+    IF @@ROWCOUNT = 0 RETURN;
+
+    UPDATE f
+    SET [FreeSince] = CASE WHEN l.[Free] = 1 THEN @Now END
+    FROM [readpast].[QueueLifeline] AS f WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    CROSS APPLY (
+        SELECT
+            CASE
+                WHEN APPLOCK_MODE(N'public', CONCAT(N'readpast ', SCHEMA_ID(N'readpast'), N' ', f.[Worker]), N'Session') = N'NoLock'
+                    THEN APPLOCK_TEST(N'public', CONCAT(N'readpast ', SCHEMA_ID(N'readpast'), N' ', f.[Worker]), N'Exclusive', N'Session')
+                ELSE 0
+            END AS [Free]
+    ) AS l
+    WHERE f.[Queue] = @Queue AND f.[ServerBegan] = @_Began AND CASE WHEN f.[FreeSince] IS NULL THEN 0 ELSE 1 END <> l.[Free];
+
+    IF EXISTS (
+        SELECT 1
+        FROM [readpast].[QueueLifeline] AS f WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE f.[Queue] = @Queue AND f.[ServerBegan] = @_Began AND f.[FreeSince] <= DATEADD(MILLISECOND, -f.[GraceMs], @Now)
+    )
+        UPDATE r
+        SET [RecoveredAt] = '0001-01-01'
+        FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE r.[Queue] = @Queue AND r.[RecoveredAt] > '0001-01-01';
+END;
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
+GO
+/*
+There may be more items of dead workers: the next who comes goes on at once. The caller has the turn. All of @Dead are given back, if it
+is given.
+Table access order: QueueRecovery, then QueueLifeline.
+*/
+CREATE OR ALTER PROCEDURE [readpast].[QueueRecoveryGoesOn]
+    @Queue varchar(40), @Dead nvarchar(128)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    UPDATE r
+    SET [RecoveredAt] = '0001-01-01'
+    FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
+    WHERE r.[Queue] = @Queue;
+
+    DELETE f
+    FROM [readpast].[QueueLifeline] AS f WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE f.[Queue] = @Queue AND f.[Worker] = @Dead;
+END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
@@ -916,13 +1021,12 @@ GO
 Reads the members of a filter, and throws what is wrong in the words of @Called. A condition with a slip in it must not be passed
 over: what it was to keep out would be met too. OPENJSON counts types so: 0 is null, 1 text, 2 a number, 4 an array, 5 an object.
 @Names has the columns that can be searched: 1 is a plain one, 2 text that may be JSON, 3 JSON, of which only members can be.
-Called by Find_ and Purge_. Returns each member, NULL where it is left out; the states under the names that there are.
+Called by Find_ and Purge_. Returns the members that are no list, NULL where one is left out, and the states under the names that there are.
 Table access order: QueueStatus.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueFilterTake]
-    @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(max) OUTPUT, @Types nvarchar(max) OUTPUT,
-    @Before datetime2(7) OUTPUT, @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT,
-    @Names nvarchar(max) = NULL, @Columns nvarchar(max) = NULL OUTPUT, @Members nvarchar(max) = NULL OUTPUT
+    @Called nvarchar(200), @Filter nvarchar(max), @Statuses nvarchar(4000) OUTPUT, @Before datetime2(7) OUTPUT,
+    @Since datetime2(7) OUTPUT, @Longer bigint OUTPUT, @Error nvarchar(4000) OUTPUT, @Names nvarchar(max) = NULL
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -956,8 +1060,6 @@ BEGIN
         SET @_Wrong = N'@Filter takes keys, status, types, members (arrays), before, after, error (text), longer_ms (a number), columns (an object), once';
     ELSE
     BEGIN
-        SET @Statuses = JSON_QUERY(@Filter, '$.status');
-        SET @Types = JSON_QUERY(@Filter, '$.types');
         SET @Error = JSON_VALUE(@Filter, '$.error');
         SET @Before = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.before'));
         SET @Since = TRY_CONVERT(datetime2(7), JSON_VALUE(@Filter, '$.after'));
@@ -968,19 +1070,17 @@ BEGIN
             (@Before IS NULL AND JSON_VALUE(@Filter, '$.before') IS NOT NULL)
             OR (@Since IS NULL AND JSON_VALUE(@Filter, '$.after') IS NOT NULL)
             SET @_Wrong = N'before and after are UTC times like 2026-11-21T10:00:00';
-        SET @Columns = JSON_QUERY(@Filter, '$.columns');
-        SET @Members = JSON_QUERY(@Filter, '$.members');
         IF
             EXISTS (
                 SELECT 1
-                FROM OPENJSON(@Columns) AS j
+                FROM OPENJSON(@Filter, '$.columns') AS j
                 LEFT JOIN OPENJSON(@Names) AS n ON n.[key] = j.[key] COLLATE Latin1_General_BIN2
                 WHERE j.[type] NOT IN (1, 2, 3) OR COALESCE(n.[value], N'3') = N'3'
             )
-            OR EXISTS (SELECT 1 FROM OPENJSON(@Columns) AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
+            OR EXISTS (SELECT 1 FROM OPENJSON(@Filter, '$.columns') AS j GROUP BY j.[key] HAVING COUNT(*) > 1)
             OR EXISTS (
                 SELECT 1
-                FROM OPENJSON(@Members) WITH (
+                FROM OPENJSON(@Filter, '$.members') WITH (
                     [Column] nvarchar(4000) '$.column', [Path] nvarchar(4000) '$.path[0]', [Deep] nvarchar(4000) '$.path[3]',
                     [Value] nvarchar(4000) '$.value'
                 ) AS j
@@ -989,7 +1089,7 @@ BEGIN
             )
             SET @_Wrong = N'columns and members name columns that can be searched, each with a value, columns once';
         IF EXISTS (
-            SELECT 1 FROM OPENJSON(@Statuses) AS s
+            SELECT 1 FROM OPENJSON(@Filter, '$.status') AS s
             WHERE NOT EXISTS (SELECT 1 FROM [readpast].[QueueStatus] AS k WHERE k.[Status] = s.[value])
         )
             SET @_Wrong = N'status names one that there is not';
@@ -1000,11 +1100,11 @@ BEGIN
         SET @_Wrong = REPLACE(CONCAT(@Called, N': ', @_Wrong, N'.'), N'%', N'%%');
         THROW 50021, @_Wrong, 1;
     END;
-    IF @Statuses IS NOT NULL
+    IF JSON_QUERY(@Filter, '$.status') IS NOT NULL
         SET @Statuses = COALESCE((
             SELECT k.[Status] AS [s]
             FROM [readpast].[QueueStatus] AS k
-            WHERE k.[Status] IN (SELECT s.[value] FROM OPENJSON(@Statuses) AS s)
+            WHERE k.[Status] IN (SELECT s.[value] FROM OPENJSON(@Filter, '$.status') AS s)
             FOR JSON PATH
         ), N'[]');
 END;
@@ -1169,34 +1269,71 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 One of all who claim looks for the items of dead workers, once in @Recover milliseconds; who comes meanwhile neither waits for it
-nor looks: @Recover becomes 0. @MyTurn is 1 where the queue's row is the caller's now, to the end of its transaction.
-Table access order: QueueRecovery, then QueueRefused, each passed over when somebody holds the row.
+nor looks: @Recover becomes 0. @MyTurn is 1 where the queue's row is the caller's now, to the end of its transaction. @Dead is a worker
+that is dead whatever its leases say: its lock is the caller's to the end of its transaction, so that no session of that worker comes
+back while its items are taken.
+Table access order: QueueRecovery, QueueLifeline, QueueRefused, each passed over when somebody holds the row.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueRecoveryTurn]
-    @Queue varchar(40), @Now datetime2(7), @Recover int OUTPUT, @MyTurn int OUTPUT
+    @Queue varchar(40), @Now datetime2(7), @Recover int OUTPUT, @MyTurn int OUTPUT, @Dead nvarchar(128) OUTPUT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    UPDATE r
-    SET [RecoveredAt] = @Now
-    FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
-    SET @MyTurn = @@ROWCOUNT;
+    DECLARE @_Lock nvarchar(255), @_Code int;
 
-    /* Pauses that are over are gone around no longer. */
-    IF @MyTurn = 1
-        DELETE x
-        FROM [readpast].[QueueRefused] AS x WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE x.[Queue] = @Queue AND x.[Doing] = 'pause' AND x.[Until] <= @Now;
-
-    /* Also as it is not committed yet: a transaction that stays open for longer holds up no other. */
-    IF @MyTurn = 0
-        AND EXISTS (
+    SET @Dead = NULL;
+    IF @Recover > 2 AND @MyTurn = 0
+    BEGIN
+        IF EXISTS (
             SELECT 1
             FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
-            WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
+            WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[LookedAt], @Now)) >= 500
         )
-        SET @Recover = 0;
+            EXECUTE [readpast].[QueueLifelineLook] @Queue, @Now;
+
+        UPDATE r
+        SET [RecoveredAt] = @Now
+        FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) >= @Recover;
+        SET @MyTurn = @@ROWCOUNT;
+
+        /* Pauses that are over are gone around no longer. */
+        IF @MyTurn = 1
+            DELETE x
+            FROM [readpast].[QueueRefused] AS x WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE x.[Queue] = @Queue AND x.[Doing] = 'pause' AND x.[Until] <= @Now;
+
+        /* Also as it is not committed yet: a transaction that stays open for longer holds up no other. */
+        IF @MyTurn = 0
+            AND EXISTS (
+                SELECT 1
+                FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
+                WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now)) < @Recover
+            )
+            SET @Recover = 0;
+    END;
+
+    IF @Recover = 0 OR NOT EXISTS (
+        SELECT 1
+        FROM [readpast].[QueueLifeline] AS f WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE f.[Queue] = @Queue AND f.[FreeSince] IS NOT NULL
+    )
+        RETURN;
+
+    SELECT TOP (1) @Dead = f.[Worker]
+    FROM [readpast].[QueueLifeline] AS f WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE
+        f.[Queue] = @Queue AND f.[ServerBegan] = (SELECT d.[create_date] FROM sys.databases AS d WHERE d.[database_id] = 2)
+        AND f.[FreeSince] <= DATEADD(MILLISECOND, -f.[GraceMs], @Now)
+        AND APPLOCK_MODE(N'public', CONCAT(N'readpast ', SCHEMA_ID(N'readpast'), N' ', f.[Worker]), N'Session') = N'NoLock'
+    ORDER BY f.[Worker];
+    IF @Dead IS NULL RETURN;
+
+    SET @_Lock = CONCAT(N'readpast ', SCHEMA_ID(N'readpast'), N' ', @Dead);
+    EXECUTE @_Code = sys.sp_getapplock
+        @Resource = @_Lock, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 0, @DbPrincipal = 'public';
+    /* It came back: the next look notes that. */
+    IF @_Code < 0 SET @Dead = NULL;
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -1340,7 +1477,8 @@ GO
 /*
 Moves an action on many items on: adds what its holder has done since the last call, keeps the place, extends the lease, and ends the
 action with @State Done, Cancelled or Failed. The first call takes an action that nobody holds. Without an @Owner it asks for a cancel,
-which the holder learns by the answer; an action that nobody holds is Cancelled at once. Returns the state, or NULL where the action
+which the holder learns by the answer; an action that nobody holds is Cancelled at once. Items on their way to another place are in the
+filter of their record (rebalance), so it cannot be cancelled, and its end forgets them. Returns the state, or NULL where the action
 has ended or another process holds it.
 Table access order: QueueAction.
 */
@@ -1367,6 +1505,7 @@ BEGIN
             @State, CASE WHEN @Owner IS NOT NULL THEN a.[State] WHEN a.[Owner] IS NOT NULL AND a.[LeaseUntil] > @_Now THEN 'Cancelling' ELSE 'Cancelled' END
         ),
         [Done] = a.[Done] + COALESCE(@Done, 0), [Refused] = a.[Refused] + COALESCE(@Refused, 0),
+        [Filter] = CASE WHEN a.[Verb] <> 'rebalance' OR COALESCE(@State, '') <> 'Done' THEN a.[Filter] END,
         [Place] = COALESCE(@Place, a.[Place]), [Result] = COALESCE(@Result, a.[Result]), [Owner] = COALESCE(@Owner, a.[Owner]),
         [LeaseUntil] = CASE WHEN @Owner IS NULL THEN a.[LeaseUntil] ELSE DATEADD(MILLISECOND, @LeaseMs, @_Now) END,
         [EndedAt] = CASE
@@ -1375,7 +1514,8 @@ BEGIN
     FROM [readpast].[QueueAction] AS a WITH (ROWLOCK)
     WHERE
         a.[ActionId] = @ActionId AND a.[EndedAt] IS NULL
-        AND (@Owner IS NULL OR a.[Owner] = @Owner OR a.[Owner] IS NULL OR a.[LeaseUntil] <= @_Now);
+        AND (@Owner IS NULL OR a.[Owner] = @Owner OR a.[Owner] IS NULL OR a.[LeaseUntil] <= @_Now)
+        AND (@Owner IS NOT NULL OR a.[Verb] <> 'rebalance');
     SET @_Found = @@ROWCOUNT;
 
     SELECT CASE WHEN @_Found = 1 THEN (SELECT a.[State] FROM [readpast].[QueueAction] AS a WHERE a.[ActionId] = @ActionId) END AS [State];
@@ -1384,9 +1524,10 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-A process reports its workers, {"queue", "worker"} in @Workers: when one begins and then every half minute, those of all its queues at
-once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
-Table access order: QueueWorker.
+A process reports its workers, {"queue", "worker", "grace"} in @Workers: when one begins and then every half minute, those of all its
+queues at once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
+With a grace in milliseconds, sessions of the worker hold its lock (QueueLifelineTake); with 0 they do not.
+Table access order: QueueLifeline, QueueWorker.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueWorkersSeen]
     @Workers nvarchar(max), @Host nvarchar(128), @Process bigint, @Version varchar(40)
@@ -1394,13 +1535,39 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
-    DECLARE @_Seen TABLE ([Queue] varchar(40) NOT NULL, [Worker] nvarchar(128) NOT NULL, PRIMARY KEY ([Queue], [Worker]));
-    DECLARE @_Count int;
+    DECLARE @_Seen TABLE (
+        [Queue] varchar(40) NOT NULL, [Worker] nvarchar(128) NOT NULL, [GraceMs] int NULL, PRIMARY KEY ([Queue], [Worker])
+    );
+    DECLARE @_Count int, @_Began datetime2(7) = (SELECT d.[create_date] FROM sys.databases AS d WHERE d.[database_id] = 2);
 
-    INSERT INTO @_Seen ([Queue], [Worker])
-    SELECT DISTINCT j.[Queue], j.[Worker]
-    FROM OPENJSON(@Workers) WITH ([Queue] varchar(40) '$.queue', [Worker] nvarchar(128) '$.worker') AS j;
+    INSERT INTO @_Seen ([Queue], [Worker], [GraceMs])
+    SELECT j.[Queue], j.[Worker], MIN(j.[GraceMs])
+    FROM OPENJSON(@Workers) WITH ([Queue] varchar(40) '$.queue', [Worker] nvarchar(128) '$.worker', [GraceMs] int '$.grace') AS j
+    GROUP BY j.[Queue], j.[Worker];
     SET @_Count = @@ROWCOUNT;
+
+    DELETE f
+    FROM @_Seen AS s
+    INNER JOIN [readpast].[QueueLifeline] AS f WITH (ROWLOCK) ON f.[Queue] = s.[Queue] AND f.[Worker] = s.[Worker] COLLATE Latin1_General_BIN2
+    WHERE s.[GraceMs] = 0;
+
+    UPDATE f
+    SET [GraceMs] = s.[GraceMs], [ServerBegan] = @_Began, [FreeSince] = NULL
+    FROM @_Seen AS s
+    INNER JOIN [readpast].[QueueLifeline] AS f WITH (ROWLOCK) ON f.[Queue] = s.[Queue] AND f.[Worker] = s.[Worker] COLLATE Latin1_General_BIN2
+    WHERE s.[GraceMs] > 0 AND (f.[GraceMs] <> s.[GraceMs] OR f.[ServerBegan] <> @_Began);
+
+    /* Not where the server does not let it be known when it began (Azure SQL Database). */
+    INSERT INTO [readpast].[QueueLifeline] ([Queue], [Worker], [GraceMs], [ServerBegan])
+    SELECT s.[Queue], s.[Worker], s.[GraceMs], @_Began
+    FROM @_Seen AS s
+    WHERE
+        s.[GraceMs] > 0 AND @_Began IS NOT NULL
+        AND NOT EXISTS (
+            SELECT 1 FROM [readpast].[QueueLifeline] AS f WITH (UPDLOCK, SERIALIZABLE)
+            WHERE f.[Queue] = s.[Queue] AND f.[Worker] = s.[Worker] COLLATE Latin1_General_BIN2
+        )
+    ORDER BY s.[Queue], s.[Worker];
 
     UPDATE w
     SET
@@ -1417,6 +1584,15 @@ BEGIN
     FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE w.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND w.[SeenAt] < DATEADD(DAY, -7, @_Now);
 
+    DELETE f
+    FROM [readpast].[QueueLifeline] AS f WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE
+        f.[Queue] IN (SELECT s.[Queue] FROM @_Seen AS s) AND f.[ServerBegan] <> @_Began
+        AND NOT EXISTS (
+            SELECT 1 FROM [readpast].[QueueWorker] AS w WITH (ROWLOCK)
+            WHERE w.[Queue] = f.[Queue] AND w.[Worker] COLLATE Latin1_General_BIN2 = f.[Worker]
+        );
+
     INSERT INTO [readpast].[QueueWorker] ([Queue], [Worker], [Host], [Process], [Version], [StartedAt], [SeenAt])
     SELECT s.[Queue], s.[Worker], @Host, @Process, @Version, @_Now, @_Now
     FROM @_Seen AS s
@@ -1430,48 +1606,60 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-The figures of this minute. Without @Due it asks for the turn to take them: 1 for one of all who ask in a minute, who then calls this
-with the figures. Minutes before yesterday go.
+Keeps figures as those of this minute, where no other process has: @Minutes is a JSON array of objects with a queue's name and its figures.
+One without figures asks whether no process keeps them. A row for each that was kept, or is to be: its place in @Minutes. Minutes before
+yesterday go.
 Table access order: QueueMinute.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueMinuteKeep]
-    @Queue varchar(40), @Due bigint, @OldestMs bigint, @InFlight bigint, @Failed bigint, @Ended bigint
+    @Minutes nvarchar(max)
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7) = SYSUTCDATETIME();
     DECLARE @_At datetime2(0) = DATEADD(MINUTE, DATEDIFF(MINUTE, '2020-01-01', @_Now), CAST('2020-01-01' AS datetime2(0)));
-    DECLARE @_Kept int = 0;
+    DECLARE @_Given TABLE (
+        [Place] int NOT NULL PRIMARY KEY, [Queue] varchar(40) NOT NULL, [Due] bigint NULL, [OldestMs] bigint NULL,
+        [InFlight] bigint NULL, [Failed] bigint NULL, [Ended] bigint NULL
+    );
+    DECLARE @_Kept TABLE ([Queue] varchar(40) NOT NULL PRIMARY KEY);
+    INSERT INTO @_Given ([Place], [Queue], [Due], [OldestMs], [InFlight], [Failed], [Ended])
+    SELECT CAST(j.[key] AS int), m.[Queue], m.[Due], m.[OldestMs], m.[InFlight], m.[Failed], m.[Ended]
+    FROM OPENJSON(@Minutes) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+        [Queue] varchar(40) '$.queue', [Due] bigint '$.due', [OldestMs] bigint '$.oldest_ms', [InFlight] bigint '$.in_flight',
+        [Failed] bigint '$.failed', [Ended] bigint '$.ended'
+    ) AS m;
 
-    IF @Due IS NOT NULL
-    BEGIN
-        UPDATE m
-        SET [Due] = @Due, [OldestMs] = @OldestMs, [InFlight] = @InFlight, [Failed] = @Failed, [Ended] = @Ended
-        FROM [readpast].[QueueMinute] AS m WITH (ROWLOCK)
-        WHERE
-            m.[Queue] = @Queue AND m.[Due] IS NULL
-            AND m.[At] = (
-                SELECT MAX(n.[At])
-                FROM [readpast].[QueueMinute] AS n WITH (READCOMMITTEDLOCK)
-                WHERE n.[Queue] = @Queue AND n.[At] > DATEADD(MINUTE, -2, @_At)
-            );
-        SET @_Kept = @@ROWCOUNT;
-    END;
-    ELSE IF NOT EXISTS (SELECT 1 FROM [readpast].[QueueMinute] AS m WITH (READCOMMITTEDLOCK) WHERE m.[Queue] = @Queue AND m.[At] = @_At)
-    BEGIN
-        INSERT INTO [readpast].[QueueMinute] ([Queue], [At])
-        SELECT @Queue, @_At
-        WHERE NOT EXISTS (
-            SELECT 1 FROM [readpast].[QueueMinute] AS m WITH (UPDLOCK, SERIALIZABLE) WHERE m.[Queue] = @Queue AND m.[At] = @_At
-        );
-        SET @_Kept = @@ROWCOUNT;
-        IF @_Kept = 1
-            DELETE m
-            FROM [readpast].[QueueMinute] AS m WITH (ROWLOCK)
-            WHERE m.[Queue] = @Queue AND m.[At] < DATEADD(HOUR, -25, @_At);
-    END;
+    INSERT INTO [readpast].[QueueMinute] ([Queue], [At], [Due], [OldestMs], [InFlight], [Failed], [Ended])
+    OUTPUT inserted.[Queue] INTO @_Kept ([Queue])
+    SELECT g.[Queue], @_At, g.[Due], g.[OldestMs], g.[InFlight], g.[Failed], g.[Ended]
+    FROM @_Given AS g
+    WHERE
+        g.[Due] IS NOT NULL
+        AND NOT EXISTS (
+            SELECT 1 FROM [readpast].[QueueMinute] AS m WITH (UPDLOCK, SERIALIZABLE) WHERE m.[Queue] = g.[Queue] AND m.[At] = @_At
+        )
+    ORDER BY g.[Queue];
 
-    SELECT CAST(@_Kept AS bit) AS [Kept];
+    DELETE m
+    FROM @_Kept AS k
+    INNER JOIN [readpast].[QueueMinute] AS m WITH (ROWLOCK) ON m.[Queue] = k.[Queue]
+    WHERE m.[At] < DATEADD(HOUR, -25, @_At);
+
+    SELECT g.[Place]
+    FROM @_Given AS g
+    WHERE
+        EXISTS (SELECT 1 FROM @_Kept AS k WHERE k.[Queue] = g.[Queue])
+        OR (
+            g.[Due] IS NULL
+            AND NOT EXISTS (
+                SELECT 1
+                FROM [readpast].[QueueMinute] AS m WITH (READCOMMITTEDLOCK)
+                WHERE m.[Queue] = g.[Queue] AND m.[At] > DATEADD(SECOND, -150, @_At)
+            )
+        )
+    ORDER BY g.[Place];
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -1947,7 +2135,7 @@ Gives the items of dead workers back, or ends them as Failed when their attempts
 Called by Recover_Job_trx, and by Job_Claim, first of all (@Within = 1). Nobody is granted it.
 Locks: rows that others hold are passed over, so nobody is waited for.
 Returns a row per item, as Recover_Job_trx does; within a claim nothing.
-Table access order: QueueRecovery, Job, QueueRefused.
+Table access order: QueueRecovery, QueueLifeline, Job, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Job_Recover]
     @Max int, @Recover int,
@@ -1959,7 +2147,7 @@ BEGIN
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_RecoverMax int;
     DECLARE @_Searched int = 0;
-    DECLARE @_MyTurn int = 0;
+    DECLARE @_MyTurn int = 0, @_Dead nvarchar(128), @_Over nvarchar(128); /* a worker whose lock is free; nothing of it is left */
     DECLARE @_Candidate TABLE (
         [Key1] datetime2(7) NOT NULL, [StartedAt] datetime2(7) NULL,
         [Together] int NOT NULL DEFAULT 0, /* 1: claimed with others */
@@ -1993,6 +2181,8 @@ BEGIN
                 BEGIN TRANSACTION;
             SET @_Now = SYSUTCDATETIME();
 
+            IF @Recover > 0
+                EXECUTE [readpast].[QueueRecoveryTurn] 'Job', @_Now, @Recover OUTPUT, @_MyTurn OUTPUT, @_Dead OUTPUT;
             IF @_Each = 1
             BEGIN
                 /* Those that the table refused together, one by one. */
@@ -2010,10 +2200,7 @@ BEGIN
                 Items to be looked at. The searches take no update locks: they may pass many items in flight whose
                 leases are good, and no worker shall wait for them.
                 */
-                DELETE FROM @_Change;
-                DELETE FROM @_Candidate;
-                IF @Recover > 2
-                    EXECUTE [readpast].[QueueRecoveryTurn] 'Job', @_Now, @Recover OUTPUT, @_MyTurn OUTPUT;
+                DELETE FROM @_Change; DELETE FROM @_Candidate;
                 /* Those that are left aside are no candidates, and take the place of none. */
                 SET @_RecoverMax = @Max + (
                     SELECT COUNT(*) FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now
@@ -2023,7 +2210,7 @@ BEGIN
                     INSERT INTO @_Candidate ([Key1], [StartedAt])
                     SELECT TOP (@_RecoverMax) q.[EnqueuedAt], q.[StartedAt]
                     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
-                    WHERE q.[Status] = 'Processing' AND q.[LeaseUntil] <= @_Now
+                    WHERE q.[Status] = 'Processing' AND (q.[LeaseUntil] <= @_Now OR q.[LeaseOwner] = @_Dead)
                     ORDER BY q.[StartedAt];
 
                     IF @@ROWCOUNT = @_RecoverMax
@@ -2034,16 +2221,15 @@ BEGIN
                         WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
                     WHERE
                         q.[Status] = 'Processing'
-                            AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c) AND q.[LeaseUntil] <= @_Now
+                            AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
+                            AND (q.[LeaseUntil] <= @_Now OR q.[LeaseOwner] = @_Dead)
                             AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                         OPTION (LOOP JOIN, FORCE ORDER);
 
                     /* There may be more of them: the next who comes goes on at once. */
-                    IF @_MyTurn = 1 AND (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax
-                        UPDATE r
-                        SET [RecoveredAt] = '0001-01-01'
-                        FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK)
-                        WHERE r.[Queue] = 'Job';
+                    SET @_Over = CASE WHEN (SELECT COUNT(*) FROM @_Candidate) < @_RecoverMax THEN @_Dead END;
+                    IF @_MyTurn = 1 AND (@_Dead IS NOT NULL OR (SELECT COUNT(*) FROM @_Candidate) >= @_RecoverMax)
+                        EXECUTE [readpast].[QueueRecoveryGoesOn] 'Job', @_Over;
                 END;
                 DELETE c
                 FROM @_Candidate AS c
@@ -2085,8 +2271,9 @@ BEGIN
                         WHEN x.[Ends] = 1 AND x.[Refusals] > 0
                             THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         ELSE CONCAT(
-                            N'The lease of worker ', x.[LeaseOwner], N' ran out on attempt ', x.[AttemptNum], N' of ',
-                            @_MaxAttempts, N'; the worker is taken for dead.',
+                            CASE WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' ELSE N'The lease of worker ' END, x.[LeaseOwner],
+                            CASE WHEN x.[LeaseUntil] > @_Now THEN N' is gone from the server' ELSE N' ran out' END,
+                            N' on attempt ', x.[AttemptNum], N' of ', @_MaxAttempts, N'; the worker is taken for dead.',
                             CASE
                                 WHEN x.[Together] = 1
                                     THEN N' It was claimed together with others: this attempt does not count, '
@@ -2114,7 +2301,10 @@ BEGIN
                     INNER JOIN [readpast].[Job] AS q WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON q.[EnqueuedAt] = c.[Key1]
                     LEFT JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
                         ON r.[Queue] = 'Job' AND r.[Key] = CONVERT(nvarchar(30), c.[Key1], 126) COLLATE Latin1_General_BIN2
-                    WHERE q.[Status] = 'Processing' AND q.[LeaseUntil] <= @_Now
+                    WHERE
+                        q.[Status] = 'Processing'
+                        AND (q.[LeaseUntil] <= @_Now
+                            OR (q.[LeaseOwner] = @_Dead))
                 ) AS x
                 OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -2193,8 +2383,9 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /*
-Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent. One row per item,
-with the answer RECOVERED and the status it has now. Claims do this too, so a queue with workers needs no other reaper.
+Give the items of dead workers back (Error, due at once), or to Failed when their attempts are spent: those whose leases ran out,
+and those of a worker whose lock has been free for its grace (QueueLifeline). One row per item, with the answer RECOVERED and the
+status it has now. Claims do this too, so a queue with workers needs no other reaper.
 An item that its worker had claimed together with others gets its attempt back, since nobody knows which of them was
 begun; whatever comes back is claimed alone next. The items of one claim come back together: more than @Max of them, if
 need be.
@@ -2649,10 +2840,10 @@ IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET
 GO
 /*
 In how many milliseconds a claim may find something: 0 is now, NULL is not as things stand, and -1 that somebody is to look for
-the items of dead workers, as nobody has within @Recover milliseconds. It keeps no lock, and passes over what others hold. More may
-look due than a claim gets: what waits behind its group, what is of a kind that the caller does not claim.
+the items of dead workers, as nobody has within @Recover milliseconds. It keeps no lock, passes over what others hold, and
+notes free locks of workers. More may look due than a claim gets: what waits behind its group, what is of a kind that the caller does not claim.
 Called by QueueDue.
-Table access order: QueueRecovery, Job, QueuePause, QueueRefused.
+Table access order: QueueRecovery, QueueLifeline, Job, QueuePause, QueueRefused.
 */
 CREATE OR ALTER PROCEDURE [readpast].[Due_Job]
     @Recover int, @DueMs bigint OUTPUT
@@ -2662,6 +2853,18 @@ BEGIN
     DECLARE @_Now datetime2(7); /* UTC */
 
         SET @_Now = SYSUTCDATETIME();
+
+    IF EXISTS (
+        SELECT 1
+        FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE r.[Queue] = 'Job' AND ABS(DATEDIFF_BIG(MILLISECOND, r.[LookedAt], @_Now)) >= 500
+    )
+        AND EXISTS (
+            SELECT 1 FROM [readpast].[Job] AS q
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
+            WHERE q.[Status] = 'Processing'
+        )
+        EXECUTE [readpast].[QueueLifelineLook] 'Job', @_Now;
 
     SET @DueMs = -1;
     IF EXISTS (
@@ -3743,13 +3946,14 @@ BEGIN
     DECLARE @_Now datetime2(7); /* UTC */
     DECLARE @_Look varchar(10), @_Begin1 datetime2(7), @_End1 datetime2(7);
     DECLARE @_Page TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
-    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
-    DECLARE @_Longer bigint, @_Error nvarchar(4000), @_Columns nvarchar(max), @_Members nvarchar(max);
+    DECLARE @_Statuses nvarchar(4000), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7), @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Columns nvarchar(max), @_Members nvarchar(max);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
-        N'Find_Job', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT,
-        N'{"Customer": 2, "Rank": 1, "Reference": 1}', @_Columns OUTPUT, @_Members OUTPUT;
+        N'Find_Job', @Filter, @_Statuses OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT,
+        N'{"Customer": 2, "Rank": 1, "Reference": 1}';
+    SELECT @_Types = JSON_QUERY(@Filter, '$.types'), @_Columns = JSON_QUERY(@Filter, '$.columns'), @_Members = JSON_QUERY(@Filter, '$.members');
     INSERT INTO @_Given ([Ordinal], [Key1])
     SELECT CAST(r.[key] AS int),
         TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))
@@ -4062,13 +4266,14 @@ BEGIN
     DECLARE @_Purged int = 0;
     DECLARE @_Found TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
     DECLARE @_Locked TABLE ([Key1] datetime2(7) NOT NULL, PRIMARY KEY CLUSTERED ([Key1]));
-    DECLARE @_Statuses nvarchar(max), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7);
-    DECLARE @_Longer bigint, @_Error nvarchar(4000), @_Columns nvarchar(max), @_Members nvarchar(max);
+    DECLARE @_Statuses nvarchar(4000), @_Types nvarchar(max), @_Before datetime2(7), @_Since datetime2(7), @_Longer bigint, @_Error nvarchar(4000);
+    DECLARE @_Columns nvarchar(max), @_Members nvarchar(max);
     DECLARE @_Given TABLE ([Ordinal] int NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL);
 
     EXECUTE [readpast].[QueueFilterTake]
-        N'Purge_Job_trx', @Filter, @_Statuses OUTPUT, @_Types OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT,
-        N'{"Customer": 2, "Rank": 1, "Reference": 1}', @_Columns OUTPUT, @_Members OUTPUT;
+        N'Purge_Job_trx', @Filter, @_Statuses OUTPUT, @_Before OUTPUT, @_Since OUTPUT, @_Longer OUTPUT, @_Error OUTPUT,
+        N'{"Customer": 2, "Rank": 1, "Reference": 1}';
+    SELECT @_Types = JSON_QUERY(@Filter, '$.types'), @_Columns = JSON_QUERY(@Filter, '$.columns'), @_Members = JSON_QUERY(@Filter, '$.members');
     INSERT INTO @_Given ([Ordinal], [Key1])
     SELECT CAST(r.[key] AS int),
         TRY_CAST(NULLIF(r.[value], N'') AS datetime2(7))

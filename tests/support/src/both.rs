@@ -46,12 +46,21 @@ impl Database {
 
     /// Whether it has row versions, and writes bytes as hexadecimal digits, as the stand-in for SQL Server cannot.
     pub fn shows_bytes(&self) -> bool {
-        !self.is_sql_server() || self.look("SELECT CAST(SERVERPROPERTY('Babelfish') AS int)") != "1"
+        !self.is_stand_in()
+    }
+
+    /// Whether it only speaks as SQL Server does.
+    pub fn is_stand_in(&self) -> bool {
+        self.is_sql_server() && self.look("SELECT CAST(SERVERPROPERTY('Babelfish') AS int)") == "1"
     }
 
     /// One text or the other.
     pub fn pick<'a>(&self, sql_server: &'a str, postgres: &'a str) -> &'a str {
         if self.is_sql_server() { sql_server } else { postgres }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     pub fn connection(&self) -> String {

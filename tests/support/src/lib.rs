@@ -5,6 +5,7 @@
 pub mod api;
 pub mod both;
 pub mod citus;
+pub mod cluster;
 pub mod database;
 pub mod dice;
 pub mod fixture;

@@ -50,6 +50,8 @@ pub(super) enum Step {
     PutOff {
         fetcher: usize,
     },
+    /// A connection is known to live: others may take the worker for dead after so long.
+    Prove(Duration),
     /// So much time passes.
     Pass(Duration),
     Stop,
@@ -123,6 +125,7 @@ pub(super) struct Shared {
     pub(super) quiet_until: Cell<Option<Instant>>,
     pub(super) retention: RefCell<Option<CleaningDue>>,
     pub(super) planned_at: Cell<Option<Instant>>,
+    pub(super) doubt: Cell<Doubt>,
     /// Besides this one.
     pub(super) other_workers: Cell<usize>,
 }
@@ -142,6 +145,10 @@ impl Outside for Shared {
 
     fn workers(&self) -> usize {
         1 + self.other_workers.get()
+    }
+
+    fn doubt(&self) -> Doubt {
+        self.doubt.get()
     }
 }
 
@@ -269,7 +276,9 @@ impl Model {
     }
 
     pub(super) fn take(&mut self, taker: Taker) {
+        let is_doubtful = self.state.hand_back_if_doubtful(&self.outside, self.now);
         if let Some(batch) = self.state.take(taker.max, self.now) {
+            assert!(!is_doubtful, "others may have what is handed out");
             if batch.is_quarantined() {
                 assert!(self.quarantined_begun_lately() == 0, "two quarantined are proving at once");
             }
@@ -312,6 +321,7 @@ impl Model {
             Fetcher::Claims { call } => {
                 let batch = if succeeds { self.claim(call.room) } else { Batch::default() };
                 let found = batch.len();
+                self.state.hand_back_if_doubtful(&self.outside, self.now);
                 self.state.claimed(batch, call, 0, self.now);
                 self.changed();
                 if succeeds {
@@ -326,6 +336,7 @@ impl Model {
             }
             Fetcher::Settles { ended, call } => {
                 let batch = if succeeds { self.claim(call.room) } else { Batch::default() };
+                self.state.hand_back_if_doubtful(&self.outside, self.now);
                 self.state.claimed(batch, call, ended.len(), self.now);
                 self.changed();
                 let again: Vec<_> = match ended.first() {
@@ -388,6 +399,13 @@ impl Model {
             }
             Step::Return { fetcher, succeeds } => self.returns(fetcher % self.fetchers.len(), succeeds, false),
             Step::PutOff { fetcher } => self.returns(fetcher % self.fetchers.len(), true, true),
+            Step::Prove(lasts) => {
+                let before = self.outside.doubt.get();
+                let is_late = before.at.is_some_and(|at| at <= self.now);
+                let gaps = before.gaps + u64::from(is_late);
+                self.outside.doubt.set(Doubt { at: Some(self.now + lasts), gaps });
+                self.changed();
+            }
             Step::Pass(time) => self.pass(time),
             Step::Stop => {
                 self.state.stop();
@@ -409,9 +427,12 @@ impl Model {
 
     pub(super) fn begin(&mut self, place: usize) {
         let claim = self.taken[place].claim.clone();
-        let begin = self.state.begin_item(&claim, self.now);
+        let was_taken = self.state.in_flight.is_taken(&claim);
+        let doubt = self.outside.doubt.get();
+        let is_doubtful = doubt.at.is_some_and(|at| at <= self.now) || doubt.gaps != self.state.gaps;
+        let begin = self.state.begin_if_sure(&claim, &self.outside, self.now);
         let expected = match self.state.phase {
-            Phase::Working if self.lost.contains(&claim) => Begin::Lost,
+            Phase::Working if self.lost.contains(&claim) || is_doubtful || !was_taken => Begin::Lost,
             Phase::Working => Begin::Ok,
             _ => Begin::Stopping,
         };

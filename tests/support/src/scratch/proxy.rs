@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -32,9 +32,15 @@ struct Losing {
     /// Whether each connection so far has it.
     silent: Mutex<Vec<Arc<AtomicBool>>>,
     /// Answers until it, whatever they are to; 1 is the next, 0 none.
-    next: AtomicUsize,
+    next: Mutex<usize>,
     /// The answer to the first request that contains this text.
     to: Mutex<Option<String>>,
+    /// Whether every connection is cut, new ones too.
+    is_away: AtomicBool,
+    /// Whether new connections are silent from the start.
+    is_silent: AtomicBool,
+    /// The clients so far.
+    clients: Mutex<Vec<TcpStream>>,
 }
 
 impl Proxy {
@@ -45,7 +51,13 @@ impl Proxy {
         let loses = Arc::clone(&proxy.loses);
         thread::spawn(move || {
             for client in listener.incoming() {
-                let (client, server) = (client.unwrap(), TcpStream::connect((Ipv4Addr::LOCALHOST, server)).unwrap());
+                let client = client.unwrap();
+                loses.clients.lock().unwrap().push(client.try_clone().unwrap());
+                if loses.is_away.load(Ordering::SeqCst) {
+                    let _ = client.shutdown(Shutdown::Both);
+                    continue;
+                }
+                let server = TcpStream::connect((Ipv4Addr::LOCALHOST, server)).unwrap();
                 let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 let asked = Arc::new(AtomicBool::new(false));
                 let (asks, loses_it, loses) = (Arc::clone(&asked), Arc::clone(&loses), Arc::clone(&loses));
@@ -81,9 +93,14 @@ impl Proxy {
         self.lose_answer_after(0);
     }
 
+    /// No answer is lost any more.
+    pub fn lose_nothing(&self) {
+        *self.loses.next.lock().unwrap() = 0;
+    }
+
     /// The same of the one after so many others.
     pub fn lose_answer_after(&self, others: usize) {
-        self.loses.next.store(others + 1, Ordering::SeqCst);
+        *self.loses.next.lock().unwrap() = others + 1;
     }
 
     /// The answer to the next request that contains this text is lost, whatever else is answered before. The text is
@@ -102,6 +119,28 @@ impl Proxy {
         self.loses.silent.lock().unwrap().iter().for_each(|is_silent| is_silent.store(true, Ordering::SeqCst));
     }
 
+    /// Cuts every connection, new ones too, until the server [comes back](Self::come_back).
+    pub fn go_away(&self) {
+        self.loses.is_away.store(true, Ordering::SeqCst);
+        for client in self.loses.clients.lock().unwrap().drain(..) {
+            // Gone already, if it has ended.
+            let _ = client.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// All connections fall silent, new ones too, as behind a firewall that drops what it gets, until the server
+    /// [comes back](Self::come_back).
+    pub fn go_silent(&self) {
+        self.loses.is_silent.store(true, Ordering::SeqCst);
+        self.hush();
+    }
+
+    /// Lets new connections through.
+    pub fn come_back(&self) {
+        self.loses.is_silent.store(false, Ordering::SeqCst);
+        self.loses.is_away.store(false, Ordering::SeqCst);
+    }
+
     /// Whether the one that was to fall silent has.
     pub fn has_fallen_silent(&self) -> bool {
         self.loses.silence.lock().unwrap().is_none()
@@ -109,21 +148,24 @@ impl Proxy {
 
     /// Whether an answer that was to be lost is.
     pub fn has_lost_it(&self) -> bool {
-        self.loses.next.load(Ordering::SeqCst) == 0 && self.loses.to.lock().unwrap().is_none()
+        *self.loses.next.lock().unwrap() == 0 && self.loses.to.lock().unwrap().is_none()
     }
 }
 
 impl Losing {
     /// Counts an answer, and returns whether it is lost.
     fn is_next(&self) -> bool {
-        let counted = self.next.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        counted == Ok(1)
+        let mut left = self.next.lock().unwrap();
+        let is_it = *left == 1;
+        *left = left.saturating_sub(1);
+        is_it
     }
 
     /// A new connection; whether it is silent.
     fn connected(&self) -> Arc<AtomicBool> {
         let mut silence = self.silence.lock().unwrap();
-        let is_silent = *silence == Some(Silence::AtItsStart) && silence.take().is_some();
+        let is_first = *silence == Some(Silence::AtItsStart) && silence.take().is_some();
+        let is_silent = is_first || self.is_silent.load(Ordering::SeqCst);
         let is_silent = Arc::new(AtomicBool::new(is_silent));
         self.silent.lock().unwrap().push(Arc::clone(&is_silent));
         is_silent

@@ -87,9 +87,10 @@ impl Ledger {
             }
             "[readpast].[Stats_Job]" => self.stats(),
             // No test here is about the records.
-            "[readpast].[QueueWorkersSeen]" | "[readpast].[QueueMinuteKeep]" | "[readpast].[QueueActionNote]" => {
-                Answer::new()
-            }
+            "[readpast].[QueueWorkersSeen]"
+            | "[readpast].[QueueLifelineTake]"
+            | "[readpast].[QueueMinuteKeep]"
+            | "[readpast].[QueueActionNote]" => Answer::new(),
             other => panic!("the core called {other}"),
         }
     }

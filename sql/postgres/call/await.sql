@@ -1,0 +1,1 @@
+SELECT {{ object("queue_await") }}(?::text, ?::json, ?::text, ?::integer, ?::integer <> 0)

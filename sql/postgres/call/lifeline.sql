@@ -1,0 +1,1 @@
+SELECT {{ object("queue_lifeline_take") }}(?::text, ?::text)
