@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::printable::printable;
 use crate::{connection, duration};
 use readpast::description::Storage;
-use readpast::item::{Pause, span_text};
+use readpast::item::{Pause, PlaceAway, span_text};
 use readpast::{ItemState, Queue, QueueStats, ask};
 use serde_json::json;
 use std::fmt::Write;
@@ -16,7 +16,8 @@ use std::fmt::Write;
 ///
 /// Prints one line, with the figures after a bar (Nagios, Icinga, Zabbix, Sensu). A level is LEVEL, above which the check is
 /// critical, or WARNING,CRITICAL. Without a level it only checks that the queue can be reached. Exit status: 0 OK, 1 WARNING,
-/// 2 CRITICAL, 3 UNKNOWN: the queue cannot be asked, or the arguments are wrong. In a table that readpast
+/// 2 CRITICAL, 3 UNKNOWN: the queue cannot be asked, or the arguments are wrong. A place of several that does not answer is
+/// critical, beside the figures of the others. In a table that readpast
 /// made it reads about 10,000 rows at most, or as many as a level says; a figure with a plus may be higher. It counts on, by a scan
 /// as stats does, only if a level lies between what it saw and what there may be; and in a described table.
 #[derive(Debug, clap::Args)]
@@ -149,44 +150,106 @@ impl Figure {
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let asked = connection::config(global, "5000")
         .and_then(|config| Ok(figures_of(&Queue::open(&config, &args.queue)?, args)?));
-    let (figures, pauses) = match asked {
-        Ok(answer) => answer,
+    let asked = match asked {
+        Ok(asked) => asked,
         Err(failure) => return unknown(&failure.message(), out),
     };
-    let worst = figures.iter().map(Figure::judge).max().unwrap_or(Service::Ok);
+    let worst = asked.judge();
     out.answer(
-        || line(&args.queue, worst, &figures, &pauses),
+        || line(&args.queue, worst, &asked),
         || {
-            let mut document = document(&args.queue, worst, &figures);
-            document["pauses"] = ask::pauses(&pauses);
+            let mut document = document(&args.queue, worst, &asked.figures);
+            document["pauses"] = ask::pauses(&asked.pauses);
+            document["away"] = ask::away(&asked.away);
             document
         },
     )?;
     Ok(worst.exit())
 }
 
+/// The figures, and what they must be read with.
+struct Asked {
+    figures: [Figure; 4],
+    pauses: Vec<Pause>,
+    away: Vec<PlaceAway>,
+}
+
+impl Asked {
+    /// The worst of all: of a place that is away nobody knows how much waits there.
+    fn judge(&self) -> Service {
+        let of_places = if self.away.is_empty() { Service::Ok } else { Service::Critical };
+        self.figures.iter().map(Figure::judge).fold(of_places, Service::max)
+    }
+}
+
 /// Bounded looks cost the same, however many items there are; figures that they leave open are counted. In a described table they
 /// need not reach the Failed items.
-fn figures_of(queue: &Queue, args: &Args) -> readpast::Result<([Figure; 4], Vec<Pause>)> {
+fn figures_of(queue: &Queue, args: &Args) -> readpast::Result<Asked> {
     let levels = [args.failed, args.depth, args.expired].into_iter().flatten();
     let highest = levels.map(|levels| levels.critical).max().unwrap_or(0);
     let most = u32::try_from(highest + 1).unwrap_or(u32::MAX).max(LOOK);
+    let mut startable_ms = None;
     if matches!(queue.spec().storage, Storage::Own) && most <= LONGEST_LOOK {
         let watched = queue.watch(most)?;
         let (failed, expired) = (watched.is_capped(ItemState::Failed), watched.is_capped(ItemState::Processing));
         let figures = figures(args, &watched.stats, [failed, watched.due_capped, watched.due_capped, expired]);
-        let figures = quiet(figures, &watched.pauses);
+        startable_ms = watched.startable_ms;
+        let figures = quiet(within_limits(figures, startable_ms), &watched.pauses);
         if figures.iter().all(Figure::is_decided) {
-            return Ok((figures, watched.pauses));
+            return Ok(Asked { figures, pauses: watched.pauses, away: watched.away });
         }
     }
-    let pauses = queue.pauses()?;
-    Ok((quiet(figures(args, &queue.stats()?, [false; 4]), &pauses), pauses))
+    let (pauses, (stats, away)) = (queue.pauses()?, counted(queue)?);
+    if startable_ms.is_none() && !queue.spec().limits.is_empty() {
+        startable_ms = queue.watch(LOOK)?.startable_ms;
+    }
+    let figures = within_limits(figures(args, &stats, [false; 4]), startable_ms);
+    Ok(Asked { figures: quiet(figures, &pauses), pauses, away })
+}
+
+/// Items without room within the limits wait for no worker: the oldest that has room counts; where none has, the number is no alarm.
+fn within_limits(mut figures: [Figure; 4], startable_ms: Option<Option<i64>>) -> [Figure; 4] {
+    let Some(oldest) = startable_ms else { return figures };
+    for figure in &mut figures {
+        match (figure.label, oldest) {
+            ("oldest_due", _) => {
+                figure.value = oldest.unwrap_or(0);
+                figure.text = oldest.map_or_else(
+                    || "none with room".to_owned(),
+                    |ms| format!("the oldest with room due for {}", span_text(ms)),
+                );
+            }
+            ("depth", None) => figure.levels = None,
+            _ => {}
+        }
+    }
+    figures
+}
+
+/// The counts of all places that answer, and the others.
+fn counted(queue: &Queue) -> readpast::Result<(QueueStats, Vec<PlaceAway>)> {
+    let places = queue.places();
+    if places.len() < 2 {
+        return Ok((queue.stats()?, Vec::new()));
+    }
+    let (mut total, mut away) = (None::<QueueStats>, Vec::new());
+    for place in places {
+        let at = |error: readpast::Error| error.in_context(format_args!("place {place}"));
+        match (queue.at(&place).and_then(|one| one.stats().map_err(at)), &mut total) {
+            (Ok(stats), Some(total)) => total.add(&stats),
+            (Ok(stats), None) => total = Some(stats),
+            (Err(error), _) => away.push(PlaceAway { place, error }),
+        }
+    }
+    match total {
+        Some(total) => Ok((total, away)),
+        None => Err(away.remove(0).error),
+    }
 }
 
 /// In a paused queue items wait, and nobody is to work on them: how many, and for how long, is no alarm.
 fn quiet(mut figures: [Figure; 4], pauses: &[Pause]) -> [Figure; 4] {
-    if pauses.iter().any(|pause| pause.kind.is_none()) {
+    if pauses.iter().any(Pause::holds_all) {
         for figure in figures.iter_mut().filter(|figure| ["oldest_due", "depth"].contains(&figure.label)) {
             figure.levels = None;
         }
@@ -246,10 +309,11 @@ fn figures(args: &Args, stats: &QueueStats, capped: [bool; 4]) -> [Figure; 4] {
 }
 
 /// Alarms come first: a pager shows the beginning.
-fn line(queue: &str, worst: Service, figures: &[Figure], pauses: &[Pause]) -> String {
+fn line(queue: &str, worst: Service, Asked { figures, pauses, away }: &Asked) -> String {
     let mut sorted: Vec<_> = figures.iter().collect();
     sorted.sort_by_key(|figure| std::cmp::Reverse(figure.judge()));
     let mut line = format!("READPAST {} - {}: ", worst.word(), one_part(queue));
+    away.iter().for_each(|away| line += &format!("{} (critical), ", one_part(&away.to_string())));
     for (i, figure) in sorted.iter().enumerate() {
         let _ = write!(line, "{}{}", if i > 0 { ", " } else { "" }, figure.text);
         if let (Some(levels), true) = (figure.levels, figure.judge() > Service::Ok) {

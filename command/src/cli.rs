@@ -3,7 +3,7 @@
 use crate::global::Global;
 use crate::{
     adopt, check, completions, discover, doctor, drop, edit, enqueue, exit, install, limit, list, moving, operations,
-    pause, recover, render, schedules, settings, show, stats, steer, stress, top, wait, why, work,
+    pause, places, recover, render, schedules, settings, show, stats, steer, stress, top, wait, why, work,
 };
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -53,6 +53,7 @@ fn folded(command: clap::Command, global: &[Arg]) -> clap::Command {
 pub enum Command {
     Install(install::Args),
     List(list::Args),
+    Places(places::Args),
     Drop(drop::Args),
     Render(render::Args),
     Adopt(adopt::Args),

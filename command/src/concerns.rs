@@ -15,6 +15,7 @@ const UNATTENDED_MS: i64 = 60_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     NoFigures,
+    PlaceAway,
     NoWorkers,
     Expired,
     Late,
@@ -26,6 +27,7 @@ impl Kind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoFigures => "no_figures",
+            Self::PlaceAway => "place_away",
             Self::NoWorkers => "no_workers",
             Self::Expired => "leases_expired",
             Self::Late => "late",
@@ -78,8 +80,9 @@ fn of_figures(watched: &Watched, workers: &[RegisteredWorker]) -> Vec<Concern> {
     let stats = &watched.stats;
     let mut found = Vec::new();
     let mut add = |kind, text| found.push(Concern { kind, text });
-    // Paused items wait for no worker.
-    let (due, oldest) = watched.unpaused();
+    watched.away.iter().for_each(|away| add(Kind::PlaceAway, printable(&away.to_string())));
+    // Paused items, and those without room, wait for no worker.
+    let (due, oldest) = watched.startable();
     match oldest.filter(|_| due > 0) {
         Some(ms) if stats.claimed == 0 && ms > UNATTENDED_MS => {
             let there = attendance(workers);
@@ -139,6 +142,7 @@ mod tests {
     pub fn pause() -> readpast::item::Pause {
         readpast::item::Pause {
             kind: None,
+            place: None,
             since: "2026-11-18T11:06:40.0000000".to_owned(),
             until: None,
             who: "ann".to_owned(),

@@ -41,7 +41,7 @@ pub fn config(global: &Global, patience: &str) -> Result<Config> {
              {EXAMPLES}"
         )));
     }
-    Ok(config)
+    Ok(readpast::places::found(&config)?)
 }
 
 /// All settings but the connection, for subcommands without one.
@@ -64,17 +64,28 @@ fn settings(config: &mut Config, global: &Global, connects: bool) -> Result<bool
     if let Some(schema) = &global.schema {
         config.set("schema", schema).map_err(|error| error.in_context("--schema"))?;
     }
+    if let Some(place) = env::var_os("READPAST_PLACE").filter(|place| !place.is_empty()) {
+        config.set("place", &place.to_string_lossy()).map_err(|error| error.in_context("READPAST_PLACE"))?;
+    }
+    if let Some(place) = &global.place {
+        config.set("place", place).map_err(|error| error.in_context("--place"))?;
+    }
     for setting in &global.set {
         let Some((key, value)) = setting.split_once('=') else {
             // The rest may be a secret that lacks its key: it is not shown.
             return Err(usage("--set takes KEY=VALUE, like --set lease.ms=30000"));
         };
-        if key == "connection" {
-            return Err(usage("--set does not take the connection; see --connection-file"));
+        if is_connection(key) {
+            return Err(usage("--set does not take a connection; see --connection-file and --config"));
         }
         config.set(key, value)?;
     }
     Ok(connected)
+}
+
+/// Whether a setting is a connection string: that of one database, or of a place.
+fn is_connection(key: &str) -> bool {
+    key == "connection" || key.starts_with("places.") && key != "places.query"
 }
 
 /// The user and the machine, for the record of what operators do.
@@ -173,7 +184,7 @@ fn home() -> Option<PathBuf> {
     folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))
 }
 
-/// Settings by their keys, as in docs/reference.md, and `connection_file`. Returns whether it has a connection.
+/// Settings by their keys, as in docs/reference.md, and `connection_file`. Those of places are connections, too. Returns whether it has a connection.
 fn read_file(config: &mut Config, global: &Global, place: &FileOrigin, connects: bool) -> Result<bool> {
     let file = place.read("--config")?;
     let path = place.path();
@@ -193,13 +204,14 @@ fn read_file(config: &mut Config, global: &Global, place: &FileOrigin, connects:
             _ => return Err(usage(format!("{}: {key} must be text or a whole number", path.display()))),
         };
         match (key.as_str(), connects) {
-            ("connection" | "connection_file", false) => continue,
+            ("connection_file", false) => continue,
+            (key, false) if is_connection(key) => continue,
             ("connection_file", true) => {
                 config.set("connection", &read_connection(global, &place.beside(&value))?)?;
             }
-            ("connection", true) => {
+            (key, true) if is_connection(key) => {
                 file.keeps_secret(global)?;
-                config.set(&key, &value).map_err(|error| error.in_context(path.display()))?;
+                config.set(key, &value).map_err(|error| error.in_context(path.display()))?;
             }
             _ => {
                 config.set(&key, &value).map_err(|error| error.in_context(path.display()))?;

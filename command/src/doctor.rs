@@ -5,8 +5,9 @@ use crate::failure::Result;
 use crate::global::Global;
 use crate::output::Output;
 use crate::{connection, findings};
-use readpast::ask;
 use readpast::doctor::{self, Severity};
+use readpast::{Config, ask};
+use serde_json::json;
 
 /// Checks all that readpast relies on, and says what to do about each finding
 ///
@@ -23,14 +24,37 @@ pub struct Args {
 }
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
-    let config = connection::config(global, "5000")?;
-    let found = doctor::check(&config, args.queue.as_deref())?;
+    let each = connection::config(global, "5000")?.each()?;
+    let mut worst = Exit::Done;
+    for config in &each {
+        let place = config.place().filter(|_| each.len() > 1);
+        if check(config, place, args, out)? {
+            worst = Exit::Refused;
+        }
+    }
+    Ok(worst)
+}
+
+/// Checks one database; whether there was something to do.
+fn check(config: &Config, place: Option<&str>, args: &Args, out: &Output) -> Result<bool> {
+    let found = match doctor::check(config, args.queue.as_deref()) {
+        Err(error) if place.is_some() => {
+            return Err(error.in_context(format!("place {}", place.unwrap_or_default())).into());
+        }
+        found => found?,
+    };
     let (errors, warnings) = (findings::count(&found, Severity::Error), findings::count(&found, Severity::Warning));
     if out.is_json() {
-        out.answer(String::new, || ask::doctor(&found))?;
+        let findings = ask::doctor(&found);
+        out.answer(String::new, || {
+            place.map_or(findings.clone(), |place| json!({"place": place, "findings": findings}))
+        })?;
     } else {
+        if let Some(place) = place {
+            out.text(&format!("place {place}\n"))?;
+        }
         findings::print(&found, out)?;
         out.text(&format!("errors: {errors}, warnings: {warnings}\n"))?;
     }
-    Ok(if errors + warnings > 0 { Exit::Refused } else { Exit::Done })
+    Ok(errors + warnings > 0)
 }

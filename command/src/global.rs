@@ -22,6 +22,9 @@ pub struct Global {
     /// The schema that holds readpast's objects [default: readpast, or READPAST_SCHEMA]
     #[arg(long, global = true, value_name = "NAME")]
     pub schema: Option<String>,
+    /// The one of the places (places.NAME in a configuration file) at which to work [default: all, or READPAST_PLACE]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub place: Option<String>,
     /// A setting, like lease.ms=30000; may be given again for another one
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<String>,

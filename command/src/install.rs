@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::global::Global;
 use crate::output::Output;
-use readpast::{ErrorKind, QueueSpec};
+use readpast::{Config, ErrorKind, QueueSpec};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -35,7 +35,15 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     for spec in &specs {
         readpast::install(&config, Some(spec))
             .map_err(|error| by_hand(error.in_context(format!("queue {}", spec.queue))))?;
-        out.answer(|| format!("installed {}", spec.queue), || json!({"installed": spec.queue.as_str()}))?;
+        let places = config.each()?.iter().filter_map(Config::place).map(str::to_owned).collect::<Vec<_>>();
+        let text = if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) };
+        out.answer(
+            || format!("installed {}{text}", spec.queue),
+            || match places.as_slice() {
+                [] => json!({"installed": spec.queue.as_str()}),
+                places => json!({"installed": spec.queue.as_str(), "places": places}),
+            },
+        )?;
     }
     Ok(Exit::Done)
 }

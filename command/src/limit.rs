@@ -100,5 +100,7 @@ fn line(limit: &Limit) -> String {
         next,
         changed,
     ];
-    cells.map(|cell| one_line(&cell).to_string()).join("\t")
+    let mut cells = cells.map(|cell| one_line(&cell).to_string()).to_vec();
+    cells.extend(limit.place.as_ref().map(|place| format!("at {place}")));
+    cells.join("\t")
 }

@@ -30,6 +30,7 @@ mod operations;
 mod output;
 mod passthrough;
 mod pause;
+mod places;
 mod printable;
 mod process;
 mod progress;
@@ -88,6 +89,7 @@ fn perform(cli: Cli) -> Result<Exit> {
     let result = match command {
         Command::Install(args) => install::run(&global, &args, &out),
         Command::List(args) => list::run(&global, &args, &out),
+        Command::Places(args) => places::run(&global, &args, &out),
         Command::Drop(args) => drop::run(&global, &args, &out),
         Command::Render(args) => render::run(&global, &args, &out),
         Command::Adopt(args) => adopt::run(&global, &args, &out),

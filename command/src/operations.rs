@@ -67,7 +67,7 @@ enum OperationsVerb {
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     match &args.verb {
         OperationsVerb::List { queue: Some(name), limit } => {
-            list(&filter::open(global, name)?.actions(false, None, *limit)?, out)
+            list_each(&filter::open(global, name)?, false, *limit, out)
         }
         OperationsVerb::List { queue: None, limit } => {
             let config = connection::config(global, "5000")?;
@@ -75,7 +75,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             let Some(queue) = installed(&config)?.into_iter().find(|queue| queue.table.is_some()) else {
                 return Ok(Exit::Done);
             };
-            list(&Queue::open(&config, &queue.queue)?.actions(true, None, *limit)?, out)
+            list_each(&Queue::open(&config, &queue.queue)?, true, *limit, out)
         }
         OperationsVerb::Show { queue, number } => {
             let action = filter::open(global, queue)?.action(*number)?.ok_or_else(|| unknown(queue, *number))?;
@@ -92,7 +92,7 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
         OperationsVerb::Resume { queue, number } => {
             let opened = filter::open(global, queue)?;
             opened.action(*number)?.ok_or_else(|| unknown(queue, *number))?;
-            perform(&opened, *number, 0, global.quiet, out)
+            perform(&[(opened, *number)], 0, global.quiet, out)
         }
     }
 }
@@ -104,6 +104,26 @@ fn unknown(queue: &str, number: i64) -> Failure {
 fn list(actions: &[OperatorAction], out: &Output) -> Result<Exit> {
     for action in actions {
         out.answer(|| line(action), || document(action))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The newest of the database, or of each place.
+fn list_each(queue: &Queue, all: bool, limit: u32, out: &Output) -> Result<Exit> {
+    let places = queue.places();
+    if places.len() < 2 {
+        return list(&queue.actions(all, None, limit)?, out);
+    }
+    for place in places {
+        let at = queue.at(&place).and_then(|queue| queue.actions(all, None, limit));
+        for action in at.map_err(|error| error.in_context(format_args!("place {place}")))? {
+            let document = || {
+                let mut document = document(&action);
+                document["at"] = json!(place);
+                document
+            };
+            out.answer(|| format!("{}\tat {place}", line(&action)), document)?;
+        }
     }
     Ok(Exit::Done)
 }
@@ -136,36 +156,61 @@ pub fn document(action: &OperatorAction) -> Value {
     })
 }
 
-/// Does an action from where it is, and answers with its result. `left` more items were named and left unchanged.
-pub fn perform(queue: &Queue, number: i64, left: i64, quiet: bool, out: &Output) -> Result<Exit> {
+/// Does an action from where it is, that of each place, and answers with the result. `left` more items were named and left unchanged.
+pub fn perform(begun: &[(Queue, i64)], left: i64, quiet: bool, out: &Output) -> Result<Exit> {
     let stop = Stop::listen()?;
     let progress = Progress::start(None, quiet);
-    let goes_on = format!("`readpast operations resume {} {number}` goes on", queue.name());
-    let ended = queue.run_action(number, |action| {
-        progress.done(u64::try_from(action.done).unwrap_or(0));
-        stop.signal().is_none()
-    });
-    progress.finish();
-    let action = match ended {
-        Ok(Some(action)) => OperatorAction { refused: action.refused + left, ..action },
-        Ok(None) => {
-            let text = format!("operation {number} has ended, or another process is at work on it");
-            return Err(Failure::Partly(text, Exit::Refused));
+    let mut ended = Vec::<OperatorAction>::new();
+    for (nth, (queue, number)) in begun.iter().enumerate() {
+        let before: i64 = ended.iter().map(|action| action.done).sum();
+        let resume = |(queue, number): &(Queue, i64)| {
+            let place = queue.places().first().map_or_else(String::new, |place| format!(" --place {place}"));
+            format!("`readpast operations resume {} {number}{place}` goes on", queue.name())
+        };
+        let goes_on = begun[nth..].iter().map(resume).collect::<Vec<_>>().join(", ");
+        let done = queue.run_action(*number, |action| {
+            progress.done(u64::try_from(before + action.done).unwrap_or(0));
+            stop.signal().is_none()
+        });
+        let action = match done {
+            Ok(Some(action)) => action,
+            Ok(None) => {
+                progress.finish();
+                let text = format!("operation {number} has ended, or another process is at work on it");
+                return Err(Failure::Partly(text, Exit::Refused));
+            }
+            Err(error) => {
+                progress.finish();
+                return Err(error.in_context(format!("operation {number} is not finished, {goes_on}")).into());
+            }
+        };
+        if action.state != "Done" {
+            progress.finish();
+            let so_far = format!("{}: {}", action.verb.parse::<OperatorVerb>()?.done(), before + action.done);
+            return match (action.state.as_str(), stop.signal()) {
+                ("Running", Some(signal)) => {
+                    Err(Failure::Partly(format!("interrupted; {so_far}; {goes_on}"), Exit::Signal(signal)))
+                }
+                (state, _) => {
+                    let why = action.result.as_deref().unwrap_or(state);
+                    Err(Failure::Partly(format!("{why}; {so_far}"), Exit::Refused))
+                }
+            };
         }
-        Err(error) => return Err(error.in_context(format!("operation {number} is not finished, {goes_on}")).into()),
-    };
-    let verb: OperatorVerb = action.verb.parse()?;
-    let so_far = format!("{}: {}", verb.done(), action.done);
-    match (action.state.as_str(), stop.signal()) {
-        ("Done", _) => answer(verb.done(), (action.done, action.refused), &ask::operated(verb, &action), out),
-        ("Running", Some(signal)) => {
-            Err(Failure::Partly(format!("interrupted; {so_far}; {goes_on}"), Exit::Signal(signal)))
-        }
-        (state, _) => {
-            let why = action.result.as_deref().unwrap_or(state);
-            Err(Failure::Partly(format!("{why}; {so_far}"), Exit::Refused))
-        }
+        ended.push(action);
     }
+    progress.finish();
+    let Some(first) = ended.first() else { return Ok(Exit::Done) };
+    let verb: OperatorVerb = first.verb.parse()?;
+    let done = ended.iter().map(|action| action.done).sum();
+    let refused = ended.iter().map(|action| action.refused).sum::<i64>() + left;
+    let mut document = ask::operated(verb, &OperatorAction { done, refused, ..first.clone() });
+    if ended.len() > 1 {
+        document["operation"] = Value::Null;
+        let at = |((queue, number), action): (&(Queue, i64), &OperatorAction)| json!({"place": queue.places().first(), "operation": number, "done": action.done});
+        document["operations"] = begun.iter().zip(&ended).map(at).collect();
+    }
+    answer(verb.done(), (done, refused), &document, out)
 }
 
 /// The result of an action.

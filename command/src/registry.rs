@@ -19,14 +19,22 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Opens the queues. One that was named must be there.
+    /// Opens the queues. One that was named must be there. Of several places one may have a queue that the others lack, which is not
+    /// shown.
     pub fn open(config: Config, only: &[String], report: fn(&str)) -> Result<Self> {
         let found = installed(&config)?;
         let description = |name: &str| found.iter().find(|found| found.queue == name).map(|i| i.description.clone());
         let names: Vec<_> =
             if only.is_empty() { found.iter().map(|i| &i.queue).collect() } else { only.iter().collect() };
-        let samplers = names.into_iter().map(|name| Sampler::open(&config, name, description(name), None, report));
-        let samplers = samplers.collect::<Result<Vec<_>>>()?;
+        let passes = only.is_empty() && config.each()?.len() > 1;
+        let mut samplers = Vec::new();
+        for name in names {
+            match Sampler::open(&config, name, description(name), None, report) {
+                Ok(sampler) => samplers.push(sampler),
+                Err(failure) if passes => report(&format!("{name} is not shown: {}", failure.message())),
+                Err(failure) => return Err(failure),
+            }
+        }
         Ok(Self { config, report, only: only.to_owned(), samplers: RwLock::new(samplers) })
     }
 

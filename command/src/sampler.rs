@@ -3,7 +3,7 @@
 
 use crate::failure::Result;
 use readpast::config::Config;
-use readpast::item::{Minute, RegisteredWorker, Schedule, Trend};
+use readpast::item::{Minute, OfPlace, RegisteredWorker, Schedule, Trend};
 use readpast::{ErrorKind, ItemState, Queue, Watched};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +31,8 @@ struct Known {
     workers: Option<(Instant, Arc<Vec<RegisteredWorker>>)>,
     /// The schedules, read with the workers.
     schedules: Arc<Vec<Schedule>>,
+    /// The newest figures of each place.
+    places: Arc<Vec<OfPlace>>,
     /// The minutes of a day, and when the last ones were read.
     day: Option<(Instant, Arc<Vec<Minute>>)>,
     /// Records that could not be read or kept the last time, and why.
@@ -61,6 +63,8 @@ pub struct History {
     pub workers: Arc<Vec<RegisteredWorker>>,
     /// The next schedules; none where they cannot be read.
     pub schedules: Arc<Vec<Schedule>>,
+    /// The places of a queue over several databases, each with its newest figures.
+    pub places: Arc<Vec<OfPlace>>,
     /// The minutes of the last day, as far as they were kept.
     pub day: Arc<Vec<Minute>>,
 }
@@ -87,6 +91,7 @@ impl Sampler {
             failures: known.failures,
             workers: known.workers.as_ref().map(|(_, workers)| Arc::clone(workers)).unwrap_or_default(),
             schedules: Arc::clone(&known.schedules),
+            places: Arc::clone(&known.places),
             day: known.day.as_ref().map(|(_, day)| Arc::clone(day)).unwrap_or_default(),
         }
     }
@@ -104,15 +109,19 @@ impl Sampler {
 
     pub fn sample(&self, most: u32) {
         let begun = Instant::now();
-        let found = self.queue.watch(most);
+        let found = self.queue.watch_places(most);
         let took = begun.elapsed();
-        if let Ok(watched) = &found {
-            self.read_records(watched, most);
+        if let Ok((watched, places)) = &found {
+            self.keep_minute(watched, places, most);
+            self.read_records();
+            let away = watched.away.first().map(|of| of.error.clone());
+            self.reported("no figures of a place", away.map_or(Ok(()), Err));
         }
         let mut known = self.lock();
         match found {
-            Ok(watched) => {
+            Ok((watched, places)) => {
                 known.trouble = None;
+                known.places = Arc::new(places);
                 if known.samples.len() == KEPT {
                     known.samples.pop_front();
                 }
@@ -126,17 +135,32 @@ impl Sampler {
                 }
                 known.trouble = Some(text);
                 known.failures += 1;
+                let away = |of: &OfPlace| OfPlace { name: of.name.clone(), watched: Err(error.clone()) };
+                known.places = Arc::new(known.places.iter().map(away).collect());
             }
         }
     }
 
-    /// Keeps the figures of this minute, if no other process has, and reads the registry and the minutes when it is time. What cannot
-    /// be read stays as it was.
-    fn read_records(&self, watched: &Watched, most: u32) {
+    /// Keeps the figures of this minute, each place its own, if no other process has.
+    fn keep_minute(&self, watched: &Watched, places: &[OfPlace], most: u32) {
+        let keep = |queue: &Queue, watched: &Watched| match is_for_all(watched, most) {
+            true => queue.keep_minute(watched),
+            false => Ok(false),
+        };
+        let at_place = |of: &OfPlace| match &of.watched {
+            Ok(watched) => self.queue.at(&of.name).and_then(|queue| keep(&queue, watched)).map(drop),
+            Err(_) => Ok(()),
+        };
+        let kept = match places {
+            [] => keep(&self.queue, watched).map(drop),
+            places => places.iter().map(at_place).fold(Ok(()), readpast::Result::and),
+        };
+        self.reported("the minute cannot be kept", kept);
+    }
+
+    /// Reads the registry and the minutes when it is time. What cannot be read stays as it was.
+    fn read_records(&self) {
         let queue = &self.queue;
-        if is_for_all(watched, most) {
-            self.reported("the minute cannot be kept", queue.keep_minute(watched));
-        }
         let (workers, day) = {
             let known = self.lock();
             (known.workers.clone(), known.day.clone())

@@ -26,6 +26,7 @@ mod overview;
 mod paced;
 mod pages;
 mod pauses;
+mod places;
 mod queue;
 mod request;
 mod right;

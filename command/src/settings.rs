@@ -66,7 +66,10 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
             None => (setting.described, "description"),
         };
         out.answer(
-            || format!("{}\t{counts}\t{}", one_line(&setting.param), one_line(by)),
+            || {
+                let place = setting.place.as_ref().map_or_else(String::new, |place| format!("\tat {place}"));
+                format!("{}\t{counts}\t{}{place}", one_line(&setting.param), one_line(by))
+            },
             || readpast::ask::setting(setting),
         )?;
     }

@@ -61,8 +61,7 @@ pub fn run(verb: Verb, global: &Global, args: &Args, out: &Output) -> Result<Exi
     if let Some(keys) = &filter.keys {
         return by_key(verb, global, &queue, keys, &filter, out);
     }
-    let number = queue.begin_action(verb, &filter, None)?;
-    operations::perform(&queue, number, 0, global.quiet, out)
+    operations::perform(&queue.begin_actions(verb, &filter, None)?, 0, global.quiet, out)
 }
 
 /// Changes named items, and reports each that it leaves unchanged.
@@ -75,8 +74,7 @@ fn by_key(verb: Verb, global: &Global, queue: &Queue, keys: &[String], filter: &
         left = note_left_out(queue, keys, &found)?;
     }
     if verb == Verb::Purge {
-        let number = queue.begin_action(verb, filter, None)?;
-        return operations::perform(queue, number, left, global.quiet, out);
+        return operations::perform(&queue.begin_actions(verb, filter, None)?, left, global.quiet, out);
     }
     let items: Vec<_> = if has_more {
         found.iter().flat_map(Batch::iter).map(ItemRef::from).collect()

@@ -2,7 +2,6 @@
 
 mod perform;
 
-use super::App;
 use super::answer::Answer;
 use super::auth::STRANGE_FORM;
 use super::encoding::encode;
@@ -11,11 +10,12 @@ use super::pages::Page;
 use super::request::Request;
 use super::right::Right;
 use super::search::{Fields, checked, fields, filter, query};
+use super::{App, places};
 use crate::output::note;
 use crate::sampler::Sampler;
 use perform::{Ended, Shown, perform};
 use readpast::OperatorVerb as Verb;
-use readpast::{ItemRef, ItemState, Queue};
+use readpast::{Batch, ItemRef, ItemState, Queue};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -82,11 +82,12 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let found = filter(&fields)
         // Items that were named are all shown, and the form names the states that it takes of them.
         .map(|filter| if names_keys { filter } else { verb.narrow(filter) })
-        .and_then(|filter| queue.look(&filter, None, COUNTED, app.most).map_err(|error| error_text(&error)));
+        .map(|filter| places::look(queue, &filter, COUNTED, app.most))
+        .and_then(|looked| looked.failure.map_or(Ok((looked.pages, looked.more)), |error| Err(error_text(&error))));
     match found {
-        Ok((batch, further)) => {
-            more = further.is_some() || batch.len() == COUNTED as usize;
-            for item in batch.iter() {
+        Ok((pages, is_cut)) => {
+            more = is_cut;
+            for item in pages.iter().flat_map(Batch::iter) {
                 let is_possible = item.state().is_some_and(|state| verb.takes(state));
                 let counts = if is_possible { &mut states } else { &mut others };
                 *counts.entry(item.state().map_or("gone", ItemState::as_str)).or_insert(0_i64) += 1;
@@ -169,9 +170,14 @@ pub fn run(app: &App, sampler: &Sampler, request: &Request) -> Answer {
             log(verb.done(), &format!("{done}, refused: {refused}"));
             Answer::see(&place(queue.name(), verb, &fields, app.notices.keep(notice(verb, done, refused))))
         }
-        Ok(Ended::Later(number)) => {
-            log(verb.word(), &format!("operation {number}"));
-            Answer::see(&format!("/queue/{}/operation?number={number}", encode(queue.name())))
+        Ok(Ended::Later(begun)) => {
+            begun.iter().for_each(|(queue, number)| {
+                log(verb.word(), &format!("operation {number} of {}", places::label(queue)))
+            });
+            match begun.as_slice() {
+                [(queue, number)] => Answer::see(&places::operation(queue, *number)),
+                _ => Answer::see(&format!("/operations?queue={}", encode(queue.name()))),
+            }
         }
         Err(why) => {
             log(verb.word(), &why);

@@ -141,8 +141,8 @@ fn notification(
 fn measured(condition: &Condition, samples: &[Arc<Sample>]) -> i64 {
     let Some(latest) = samples.last() else { return 0 };
     let stats = &latest.watched.stats;
-    // Paused items wait for no worker.
-    let (due, oldest) = latest.watched.unpaused();
+    // Paused items, and those without room, wait for no worker.
+    let (due, oldest) = latest.watched.startable();
     match condition {
         Condition::Depth(_) => due,
         Condition::Oldest(_) => oldest.unwrap_or(0),

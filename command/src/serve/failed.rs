@@ -4,11 +4,11 @@ use super::answer::Answer;
 use super::fingerprint::{common, fingerprint};
 use super::pages::Page;
 use super::request::Request;
-use super::{App, items};
+use super::{App, items, places};
 use crate::roles;
 use crate::sampler::Sampler;
 use readpast::item::Trouble;
-use readpast::{Filter, ItemState};
+use readpast::{Batch, Filter, ItemState};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -73,8 +73,8 @@ fn grouped(errors: &[Trouble]) -> Groups {
 fn times(app: &App, sampler: &Sampler, groups: &mut Groups) -> readpast::Result<bool> {
     let queue = &sampler.queue;
     let filter = Filter { states: vec![ItemState::Failed, ItemState::Error], ..Filter::default() };
-    let (batch, further) = queue.look(&filter, None, READ, app.most)?;
-    for item in batch.iter() {
+    let looked = places::look(queue, &filter, READ, app.most);
+    for item in looked.pages.iter().flat_map(Batch::iter) {
         let (Some(state), Some(error)) = (item.state(), roles::text(queue.spec(), &item, "error")) else { continue };
         // As the samples have it: the first line, 200 characters of it.
         let line: String = error.lines().next().unwrap_or_default().chars().take(200).collect();
@@ -89,7 +89,7 @@ fn times(app: &App, sampler: &Sampler, groups: &mut Groups) -> readpast::Result<
             group.worker = roles::text(queue.spec(), &item, "owner");
         }
     }
-    Ok(further.is_some() || batch.len() == READ as usize)
+    looked.failure.map_or(Ok(looked.more), Err)
 }
 
 fn document(queue: &str, print: &str, group: Group) -> Value {

@@ -73,7 +73,10 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
             }));
             next = batch.iter().last().map(|item| item.key().to_owned()).filter(|_| items.len() == PAGE as usize);
         }
-        Err(why) => problem = Some(why.clone()),
+        Err(why) => {
+            problem = Some(why.clone());
+            further = behind(queue, request.one("after"));
+        }
     }
     let typed =
         if fields.is_empty() { request.one("q").unwrap_or_default().to_owned() } else { search::typed(&fields) };
@@ -93,6 +96,14 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let page =
         Page::of_queue("items.html", "Items", queue, format!("Items of {}", queue.name()), data).below_queue(queue);
     app.pages.answer(app, request, status, page)
+}
+
+/// Where the next place begins after the one that failed.
+fn behind(queue: &Queue, after: Option<&str>) -> Option<String> {
+    let places = queue.places();
+    let failed =
+        after.and_then(|key| key.split_once('/')).and_then(|(name, _)| places.iter().position(|of| of == name));
+    places.get(failed.unwrap_or(0) + 1).map(|place| format!("{place}/"))
 }
 
 /// How far an item is.

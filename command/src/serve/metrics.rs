@@ -21,13 +21,18 @@ fn seconds(ms: Option<i64>) -> Option<f64> {
     ms.map(|ms| number(ms) / 1000.0)
 }
 
-const GAUGES: [Gauge; 10] = [
+const GAUGES: [Gauge; 11] = [
     ("readpast_queue_due_items", "Items that are due and wait for a worker, up to the bound of a look.", |w| {
         Some(number(w.stats.due))
     }),
     ("readpast_queue_oldest_due_seconds", "How long the oldest due item has been due; 0 when none is.", |w| {
         Some(seconds(w.stats.oldest_due_ms).unwrap_or(0.0))
     }),
+    (
+        "readpast_queue_oldest_startable_seconds",
+        "The same of the items that have room within the queue's limits; 0 when none has. Of queues with limits only.",
+        |w| w.startable_ms.map(|ms| seconds(ms).unwrap_or(0.0)),
+    ),
     ("readpast_queue_lease_expired_items", "Items in flight whose lease has run out.", |w| {
         Some(number(w.stats.expired))
     }),
@@ -58,6 +63,19 @@ const GAUGES: [Gauge; 10] = [
     ("readpast_queue_newest_items", "How many of the newest items the figures are of.", |w| Some(number(w.window))),
 ];
 
+const OF_PLACES: [Gauge; 4] = [
+    ("readpast_place_due_items", "Items that are due at the place, up to the bound of a look.", |w| {
+        Some(number(w.stats.due))
+    }),
+    ("readpast_place_oldest_due_seconds", "How long the oldest of them has been due; 0 when none is.", |w| {
+        Some(seconds(w.stats.oldest_due_ms).unwrap_or(0.0))
+    }),
+    ("readpast_place_in_flight_items", "Items in flight at the place.", |w| {
+        Some(number(w.stats.count(ItemState::Processing)))
+    }),
+    ("readpast_place_failed_items", "Failed items at the place.", |w| Some(number(w.stats.count(ItemState::Failed)))),
+];
+
 /// The figures of all queues, as the database has them, and after them those of this process.
 pub fn prometheus(app: &App) -> Answer {
     let samplers = app.queues.all();
@@ -66,7 +84,7 @@ pub fn prometheus(app: &App) -> Answer {
         history.iter().filter_map(|(name, history)| Some((*name, &**history.samples.last()?))).collect();
     let of_queues = availability(&history).into_iter().chain(looked(&samples)).chain(found(&samples));
     let of_queues = of_queues.chain(going(&history)).chain(of_types(&samples)).chain(planned(&history));
-    let of_queues = of_queues.chain(paused(&samples));
+    let of_queues = of_queues.chain(paused(&samples)).chain(of_places(&history));
     let all: Metrics = of_queues.chain(readpast::metrics()).collect();
     Answer::new(200, Metrics::TEXT, all.to_string())
 }
@@ -85,6 +103,27 @@ fn availability(history: &[(&str, History)]) -> [Family; 2] {
         failures.add(&[("queue", name)], number(i64::try_from(history.failures).unwrap_or(i64::MAX)));
     }
     [up, failures]
+}
+
+/// The places of queues over several databases, in families of their own: those of queues are sums over the places, so that a sum over
+/// the labels of a family counts no item twice.
+fn of_places(history: &[(&str, History)]) -> Vec<Family> {
+    let mut up = gauge("readpast_place_up", "Whether the place answered the last look.");
+    for (queue, place) in history.iter().flat_map(|(queue, history)| history.places.iter().map(move |of| (queue, of))) {
+        up.add(&[("queue", queue), ("place", &place.name)], f64::from(u8::from(place.watched.is_ok())));
+    }
+    let mut families = vec![up];
+    for (name, help, value) in OF_PLACES {
+        let mut family = gauge(name, help);
+        for (queue, history) in history {
+            for of in history.places.iter() {
+                let value = of.watched.as_ref().ok().and_then(value);
+                value.into_iter().for_each(|value| family.add(&[("queue", queue), ("place", &of.name)], value));
+            }
+        }
+        families.push(family);
+    }
+    families
 }
 
 /// When they were, and what they cost.
@@ -211,7 +250,8 @@ fn paused(samples: &[(&str, &Sample)]) -> [Family; 1] {
         gauge("readpast_queue_paused", "Whether all of the queue is paused, or the type that the label names.");
     for (queue, sample) in samples {
         paused.add(&[("queue", queue), ("type", "")], f64::from(u8::from(sample.watched.is_paused())));
-        for kind in sample.watched.pauses.iter().filter_map(|pause| pause.kind.as_deref()) {
+        let everywhere = sample.watched.pauses.iter().filter(|pause| pause.place.is_none());
+        for kind in everywhere.filter_map(|pause| pause.kind.as_deref()) {
             paused.add(&[("queue", queue), ("type", kind)], 1.0);
         }
     }
@@ -259,7 +299,8 @@ pub fn scale(sampler: &Sampler, kind: Option<&str>) -> Answer {
         }
     };
     // Nothing is claimed: what is in flight has its workers.
-    let is_paused = sample.watched.pauses.iter().any(|pause| pause.kind.is_none() || pause.kind.as_deref() == kind);
+    let mut everywhere = sample.watched.pauses.iter().filter(|pause| pause.place.is_none());
+    let is_paused = everywhere.any(|pause| pause.kind.is_none() || pause.kind.as_deref() == kind);
     let (needed, from) = if is_paused { (in_flight, "paused") } else { (needed, from) };
     let mut document = json!({
         "queue": name, "workers_needed": needed, "from": from, "due": due, "in_flight": in_flight,

@@ -5,13 +5,13 @@ use super::encoding::encode;
 use super::items::{error_text, text};
 use super::pages::Page;
 use super::request::Request;
-use super::{App, act};
+use super::{App, act, places};
 use crate::operations;
 use crate::output::note;
 use crate::sampler::Sampler;
 use readpast::description::Storage;
 use readpast::item::{utc_ms, utc_text};
-use readpast::{OperatorAction, Value as Cell};
+use readpast::{OperatorAction, Queue, Value as Cell};
 use serde_json::{Value, json};
 use std::time::SystemTime;
 
@@ -35,28 +35,40 @@ pub fn list(app: &App, request: &Request) -> Answer {
 
 fn show(app: &App, chosen: Option<&Sampler>, request: &Request) -> Answer {
     let queues = app.queues.all();
-    let below = request.one("below").and_then(|number| number.parse().ok());
-    let found = match chosen {
-        Some(sampler) => page(below, |_| true, |below| sampler.queue.actions(false, below, PAGE)),
-        // Any queue with procedures of ours leads to the records of the schema.
-        None => queues
-            .iter()
-            .find(|sampler| !matches!(sampler.queue.spec().storage, Storage::Procedures(_)))
-            .map_or(Ok((Vec::new(), None)), |sampler| {
-                page(below, |queue| app.queues.shows(queue), |below| sampler.queue.actions(true, below, PAGE))
-            }),
+    // Any queue with procedures of ours leads to the records of the schema.
+    let any = || queues.iter().find(|sampler| !matches!(sampler.queue.spec().storage, Storage::Procedures(_)));
+    let of = chosen.or_else(|| any().map(AsRef::as_ref)).map(|sampler| &sampler.queue);
+    let place = request.one("place").filter(|place| !place.is_empty());
+    let each = match (of, place) {
+        (None, _) => Vec::new(),
+        (Some(queue), None) => places::each(queue),
+        (Some(queue), Some(place)) => vec![(Some(place.to_owned()), queue.at(place))],
     };
-    let (mut actions, mut next, mut problem) = (Vec::new(), None, None);
-    match found {
-        Ok((found, further)) => {
-            actions.extend(found.iter().map(document));
-            next = further;
+    // The numbers of several places have no common order.
+    let below = request.one("below").and_then(|number| number.parse().ok()).filter(|_| each.len() == 1);
+    let (mut actions, mut next, mut older, mut problem) = (Vec::new(), None, Vec::new(), None);
+    for (place, queue) in &each {
+        let look = |queue: &Queue| match chosen {
+            Some(_) => page(below, |_| true, |below| queue.actions(false, below, PAGE)),
+            None => page(below, |queue| app.queues.shows(queue), |below| queue.actions(true, below, PAGE)),
+        };
+        match queue.clone().and_then(|queue| look(&queue)) {
+            Ok((found, further)) => {
+                actions.extend(found.iter().map(|action| document(action, place.as_deref())));
+                older.extend(further.and(place.as_ref()).filter(|_| each.len() > 1));
+                next = further.filter(|_| each.len() == 1);
+            }
+            Err(error) => problem = Some(error_text(&error)),
         }
-        Err(error) => problem = Some(error_text(&error)),
+    }
+    if each.len() > 1 {
+        actions.sort_by_key(|action| std::cmp::Reverse(action["begun_at"].as_str().unwrap_or_default().to_owned()));
+        actions.truncate(PAGE as usize);
     }
     let names: Vec<_> = queues.iter().map(|sampler| sampler.queue.name().to_owned()).collect();
     let data = json!({
         "operations": actions, "queues": names, "chosen": request.one("queue"), "next": next, "problem": problem,
+        "place": place, "older": older,
     });
     app.pages.answer(app, request, 200, Page::new("operations.html", "Operations", "Operations", data))
 }
@@ -94,7 +106,7 @@ pub fn one(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Err(answer) => answer,
         Ok(action) => {
             let title = format!("Operation {}", action.number);
-            let mut document = document(&action);
+            let mut document = document(&action, request.one("place"));
             // The list has the beginning.
             document["filter_text"] = json!(action.filter);
             let page =
@@ -116,18 +128,22 @@ pub fn cancel(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         Ok(action) => action,
         Err(answer) => return answer,
     };
-    let (queue, number) = (sampler.queue.on_behalf_of(&request.who), action.number);
-    if let Err(error) = queue.cancel_action(number) {
-        return app.pages.problem(app, request, 502, "Nothing was done", &error_text(&error));
-    }
-    note(&format!("cancel of operation {number} of {} asked by {}", queue.name(), request.who));
-    Answer::see(&format!("/queue/{}/operation?number={number}", encode(queue.name())))
+    let number = action.number;
+    let queue = places::at(&sampler.queue.on_behalf_of(&request.who), request.one("place"));
+    let cancelled = queue.and_then(|queue| queue.cancel_action(number).map(|_| queue));
+    let queue = match cancelled {
+        Ok(queue) => queue,
+        Err(error) => return app.pages.problem(app, request, 502, "Nothing was done", &error_text(&error)),
+    };
+    note(&format!("cancel of operation {number} of {} asked by {}", places::label(&queue), request.who));
+    Answer::see(&places::operation(&queue, number))
 }
 
 /// The operation that the request names, or a page that says what is wrong.
 fn find(app: &App, sampler: &Sampler, request: &Request) -> Result<OperatorAction, Answer> {
     let number = request.one("number").and_then(|number| number.parse::<i64>().ok());
-    let found = number.map_or(Ok(None), |number| sampler.queue.action(number));
+    let queue = places::at(&sampler.queue, request.one("place"));
+    let found = number.map_or(Ok(None), |number| queue?.action(number));
     match found {
         Ok(Some(action)) => Ok(action),
         Ok(None) => {
@@ -138,9 +154,10 @@ fn find(app: &App, sampler: &Sampler, request: &Request) -> Result<OperatorActio
     }
 }
 
-/// An operation, with what a page shows of it.
-fn document(action: &OperatorAction) -> Value {
+/// An operation, with what a page shows of it, and its place among several.
+fn document(action: &OperatorAction, place: Option<&str>) -> Value {
     let mut document = operations::document(action);
+    document["at"] = json!(place.filter(|place| !place.is_empty()));
     let gone = action.done + action.refused;
     let is_open = action.ended_at.is_none();
     document["open"] = json!(is_open);

@@ -5,8 +5,10 @@ use super::pages::Page;
 use super::request::Request;
 use super::{App, day, forecast};
 use crate::concerns::{self, Concern, Kind};
+use crate::printable::printable;
 use crate::sampler::{History, Sampler};
 use readpast::ItemState;
+use readpast::item::OfPlace;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -67,8 +69,24 @@ pub fn line(sampler: &Sampler, history: &History) -> Value {
     let latest = history.samples.last().map(|sample| &sample.watched);
     let mut line = concerns::document(sampler.queue.name(), &concerns, history.trouble.as_deref(), latest);
     line["concerns"] = concerns.iter().map(document).collect();
+    line["places"] = history.places.iter().map(place).collect();
     line["drain"] = json!(trend.map(|(trend, sample)| forecast::trend(&trend, &sample.watched)["drain"].clone()));
     line
+}
+
+/// A place of a queue in a line.
+fn place(of: &OfPlace) -> Value {
+    let figures = of.watched.as_ref().ok().map(|watched| {
+        json!({
+            "due": watched.stats.due, "due_capped": watched.due_capped, "oldest_due_ms": watched.stats.oldest_due_ms,
+            "in_flight": watched.stats.count(ItemState::Processing),
+            "in_flight_capped": watched.is_capped(ItemState::Processing),
+            "failed": watched.stats.count(ItemState::Failed), "failed_capped": watched.is_capped(ItemState::Failed),
+            "ended_per_minute": watched.ended_per_minute, "claimed_p90_ms": watched.stats.claimed_ms[1],
+            "paused": watched.is_paused(),
+        })
+    });
+    json!({"place": of.name, "away": of.watched.as_ref().err().map(|error| printable(&error.to_string())), "figures": figures})
 }
 
 /// Why a queue needs attention, by its samples.
@@ -80,7 +98,7 @@ pub fn of(history: &History) -> Vec<Concern> {
 /// A reason, with the page that shows more of it within the queue.
 pub fn document(concern: &Concern) -> Value {
     let place = match concern.kind {
-        Kind::NoFigures => "",
+        Kind::NoFigures | Kind::PlaceAway => "",
         Kind::NoWorkers | Kind::Late => "/items?status=Pending&status=Error",
         Kind::Expired => "/items?status=Processing",
         Kind::Refused => "/items?status=Pending",

@@ -1,7 +1,7 @@
 //! Actions on many items that this process does, on threads of their own: they go on when the browser has gone, and those of a process
 //! that has died are taken up.
 
-use super::App;
+use super::{App, places};
 use crate::output::note;
 use crate::signals::Stop;
 use readpast::{OperatorAction, OperatorVerb, Queue};
@@ -23,7 +23,7 @@ pub struct Runner {
 
 #[derive(Default)]
 struct State {
-    /// Queue and number of each action at work.
+    /// Queue, with its place, and number of each action at work.
     running: HashSet<(String, i64)>,
     looked: Option<Instant>,
 }
@@ -45,11 +45,11 @@ impl Runner {
     pub fn start(&self, queue: &Queue, number: i64) {
         // The next look finds it where too many are at work.
         let Some(at_work) = AtWork::on(&self.state, queue, number, MOST) else { return };
-        let (stop, queue, name) = (self.stop.clone(), queue.clone(), queue.name().to_owned());
+        let (stop, queue, name) = (self.stop.clone(), queue.clone(), places::label(queue));
         let work = move || {
             let _at_work = at_work;
             if let Err(error) = run(&stop, &queue, number) {
-                note(&format!("operation {number} of {}: {error}", queue.name()));
+                note(&format!("operation {number} of {}: {error}", places::label(&queue)));
             }
         };
         if let Err(error) = thread::Builder::new().name("operation".to_owned()).spawn(work) {
@@ -67,10 +67,12 @@ impl Runner {
             state.looked = Some(Instant::now());
         }
         for sampler in app.queues.all() {
-            // A queue without records, or a login that may not read them, has none to take up.
-            for (number, verb) in sampler.queue.open_actions().unwrap_or_default() {
-                if app.purges || verb != OperatorVerb::Purge.word() {
-                    self.start(&sampler.queue, number);
+            for queue in places::each(&sampler.queue).into_iter().filter_map(|(_, queue)| queue.ok()) {
+                // A queue without records, or a login that may not read them, has none to take up.
+                for (number, verb) in queue.open_actions().unwrap_or_default() {
+                    if app.purges || verb != OperatorVerb::Purge.word() {
+                        self.start(&queue, number);
+                    }
                 }
             }
         }
@@ -94,7 +96,7 @@ struct AtWork {
 impl AtWork {
     /// `None`: this process is at work on it already, or on so many others.
     fn on(state: &Arc<Mutex<State>>, queue: &Queue, number: i64, most: usize) -> Option<Self> {
-        let name = (queue.name().to_owned(), number);
+        let name = (places::label(queue), number);
         let mut open = lock(state);
         let is_free = open.running.len() < most && open.running.insert(name.clone());
         is_free.then(|| Self { state: Arc::clone(state), name })
@@ -113,7 +115,7 @@ fn run(stop: &Stop, queue: &Queue, number: i64) -> readpast::Result<Option<Opera
     if let Some(action) = &ended {
         note(&format!(
             "operation {number} of {}: {} of items by {}: {}, refused: {}; {}",
-            queue.name(),
+            places::label(queue),
             action.verb,
             action.who,
             action.done,

@@ -3,11 +3,11 @@
 use super::answer::Answer;
 use super::pages::Page;
 use super::request::Request;
-use super::{App, items};
+use super::{App, items, places};
 use crate::sampler::{History, Sampler};
 use crate::{concerns, roles};
 use readpast::item::{RegisteredWorker, utc_ms, utc_text};
-use readpast::{Filter, ItemState};
+use readpast::{Batch, Filter, ItemState};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -81,8 +81,8 @@ pub fn page(app: &App, request: &Request) -> Answer {
 fn leases(app: &App, sampler: &Sampler, workers: &mut BTreeMap<String, Worker>) -> readpast::Result<()> {
     let spec = sampler.queue.spec();
     let filter = Filter { states: vec![ItemState::Processing], ..Filter::default() };
-    let (batch, _) = sampler.queue.look(&filter, None, READ, app.most)?;
-    for item in batch.iter() {
+    let looked = places::look(&sampler.queue, &filter, READ, app.most);
+    for item in looked.pages.iter().flat_map(Batch::iter) {
         let owner = roles::text(spec, &item, "owner").unwrap_or_default();
         let (Some(worker), Some(until)) = (workers.get_mut(&owner), roles::text(spec, &item, "lease_until")) else {
             continue;
@@ -92,7 +92,7 @@ fn leases(app: &App, sampler: &Sampler, workers: &mut BTreeMap<String, Worker>) 
         let renewed = before(&until, i64::from(spec.lease.ms));
         worker.renewed = worker.renewed.take().max(renewed);
     }
-    Ok(())
+    looked.failure.map_or(Ok(()), Err)
 }
 
 /// A UTC time so many milliseconds earlier.

@@ -5,7 +5,7 @@ use crate::shell::{Shell, key, mixed, until};
 use support::scratch::all;
 
 /// The hidden fields of the only form of a page, as a browser sends them.
-fn form(page: &str) -> String {
+pub fn form(page: &str) -> String {
     let fields = page.split("<input type=\"hidden\" name=\"").skip(1).map(|field| {
         let (name, rest) = field.split_once("\" value=\"").unwrap();
         let value = rest.split('"').next().unwrap();

@@ -170,3 +170,18 @@ fn the_page_shows_limits_and_changes_them_for_those_who_may() {
     acts.get("/queue/Mail/limits").shows(&["5&#x2f;1s (2 together)", "because"]);
     acts.get("/operations").shows(&["limit"]);
 }
+
+#[test]
+fn items_without_room_are_no_alarm() {
+    let shell = limited();
+    shell.ok(&["limit", "Mail", "--by", "Customer", "--key", "42", "--at-once", "0"]);
+    let check = || shell.run(&["check", "Mail", "--depth", "0", "--oldest", "10m"]);
+    enqueue(&shell, 1, &["Customer=42"]);
+    shell.look("UPDATE readpast.mail SET scheduled_for = scheduled_for - interval '1 hour' RETURNING 1");
+    let done = check();
+    assert!(done.status == Some(0) && done.out.contains("none with room") && done.out.contains("1 due"), "{done:?}");
+    enqueue(&shell, 2, &["Customer=43"]);
+    let done = check();
+    assert!(done.status == Some(2) && done.out.contains("2 due (critical: above 0)"), "{done:?}");
+    assert!(done.out.contains("the oldest with room due for") && !done.out.contains("above 10 m"), "{done:?}");
+}

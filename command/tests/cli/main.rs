@@ -22,6 +22,7 @@ mod operating;
 mod outcomes;
 mod pages;
 mod pausing;
+mod placing;
 mod plugin;
 mod procedure;
 mod progressing;

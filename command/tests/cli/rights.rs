@@ -46,12 +46,15 @@ fn a_monitor_may_look_and_no_more() {
     assert!(err.contains("may not see the attempts"), "{err}");
     shell.db.run(&format!("GRANT EXECUTE ON FUNCTION readpast.attempts_mail TO {role}"));
     served.get("/operations").shows(&["Operations", "None."]);
-    // It keeps figures, and may not write what has been done of a caller's transaction.
+    // It keeps figures, may ask for a ring when an item ends, and may not write what has been done of a caller's transaction.
     let granted = format!(
         "SELECT STRING_AGG(p.proname, ' ' ORDER BY p.proname) FROM pg_proc AS p WHERE p.pronamespace = 'readpast'::regnamespace \
          AND EXISTS (SELECT 1 FROM ACLEXPLODE(p.proacl) AS a WHERE a.grantee = '{role}'::regrole)"
     );
-    assert_eq!(shell.look(&granted), "attempts_mail find_mail queue_catalog queue_minute_keep stats_mail watch_mail");
+    assert_eq!(
+        shell.look(&granted),
+        "attempts_mail find_mail queue_await queue_catalog queue_minute_keep stats_mail watch_mail"
+    );
 }
 
 #[test]

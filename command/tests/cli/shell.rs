@@ -76,6 +76,7 @@ impl Shell {
             "READPAST_CONNECTION",
             "READPAST_CONNECTION_FILE",
             "READPAST_SCHEMA",
+            "READPAST_PLACE",
             "XDG_CONFIG_HOME",
             "TRACEPARENT",
             "TRACESTATE",

@@ -1,11 +1,11 @@
 //! An action that was confirmed: items that were chosen by key as they were shown, a small one at once, and any other behind the page.
 
-use super::super::App;
 use super::super::items::error_text;
 use super::super::request::Request;
+use super::super::{App, places};
 use super::{COUNTED, SEEN, TOKEN};
 use readpast::OperatorVerb as Verb;
-use readpast::{Answer, Error, Filter, Item, ItemRef, ItemState, Queue};
+use readpast::{Answer, Batch, Error, Filter, Item, ItemRef, ItemState, Queue};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Items that are done while the browser waits.
@@ -15,8 +15,8 @@ const SMALL: usize = 500;
 pub enum Ended {
     /// It has been done: items that were changed, and that were not.
     Now(i64, i64),
-    /// It goes on under this number.
-    Later(i64),
+    /// It goes on, at one place or at several.
+    Later(Vec<(Queue, i64)>),
 }
 
 /// The items that were shown before, as they were.
@@ -85,7 +85,7 @@ fn by_key(app: &App, queue: &Queue, verb: Verb, filter: &Filter, shown: &Shown<'
         let keys: Vec<_> = page.iter().filter(is_same).map(|item| item.key().to_owned()).collect();
         let expected = count(keys.len());
         let filter = Filter { keys: Some(keys), ..filter.clone() };
-        return at_once(app, queue, queue.begin_action(verb, &filter, Some(expected)).map_err(why)?);
+        return at_once(app, queue.begin_actions(verb, &filter, Some(expected)).map_err(why)?);
     }
     let items: Vec<_> = page.iter().map(|item| shown.item(item)).collect();
     let outcomes = queue.act(verb, &items).map_err(why)?;
@@ -94,24 +94,30 @@ fn by_key(app: &App, queue: &Queue, verb: Verb, filter: &Filter, shown: &Shown<'
 }
 
 fn by_filter(app: &App, queue: &Queue, verb: Verb, filter: &Filter) -> Result<Ended, String> {
-    let (batch, further) = queue.look(filter, None, COUNTED, app.most).map_err(why)?;
-    let possible = batch.iter().filter(|item| item.state().is_some_and(|state| verb.takes(state))).count();
-    let is_whole = further.is_none() && batch.len() < COUNTED as usize;
-    let number = queue.begin_action(verb, filter, is_whole.then(|| count(possible))).map_err(why)?;
-    if is_whole && batch.len() <= SMALL {
-        return at_once(app, queue, number);
+    let looked = places::look(queue, filter, COUNTED, app.most);
+    looked.failure.map_or(Ok(()), |error| Err(why(error)))?;
+    let items = || looked.pages.iter().flat_map(Batch::iter);
+    let possible = items().filter(|item| item.state().is_some_and(|state| verb.takes(state))).count();
+    let expected = (!looked.more).then(|| count(possible));
+    let begun = queue.begin_actions(verb, filter, expected).map_err(why)?;
+    if !looked.more && items().count() <= SMALL {
+        return at_once(app, begun);
     }
-    app.runner.start(queue, number);
-    Ok(Ended::Later(number))
+    begun.iter().for_each(|(queue, number)| app.runner.start(queue, *number));
+    Ok(Ended::Later(begun))
 }
 
-/// Does a recorded action while the browser waits.
-fn at_once(app: &App, queue: &Queue, number: i64) -> Result<Ended, String> {
-    match app.runner.run(queue, number).map_err(why)? {
-        Some(action) if action.state == "Done" => Ok(Ended::Now(action.done, action.refused)),
-        Some(action) if action.state == "Failed" => Err(action.result.unwrap_or_default()),
-        _ => Ok(Ended::Later(number)),
+/// Does recorded actions while the browser waits.
+fn at_once(app: &App, begun: Vec<(Queue, i64)>) -> Result<Ended, String> {
+    let (mut done, mut refused, mut later) = (0, 0, Vec::new());
+    for (queue, number) in begun {
+        match app.runner.run(&queue, number).map_err(why)? {
+            Some(action) if action.state == "Done" => (done, refused) = (done + action.done, refused + action.refused),
+            Some(action) if action.state == "Failed" => return Err(action.result.unwrap_or_default()),
+            _ => later.push((queue, number)),
+        }
     }
+    Ok(if later.is_empty() { Ended::Now(done, refused) } else { Ended::Later(later) })
 }
 
 fn count(items: usize) -> i64 {
