@@ -74,7 +74,7 @@ test-fresh: ## Bare machines (Debian 12 and 13): the demo twice, the second time
 	@.ci/setup.sh fresh
 	@.ci/fresh.sh
 
-test-deep: ## What takes long: the oldest and the newest Rust, miri and the address sanitizer on the C functions, cargo-deny.
+test-deep: ## What takes long: the newest Rust, miri and the address sanitizer on the C functions, cargo-deny.
 	@.ci/setup.sh core
 	@.ci/deep.sh
 

@@ -66,6 +66,9 @@ use_pinned_rust() {
     ! command -v rustup >/dev/null || export RUSTUP_TOOLCHAIN=${RUSTUP_TOOLCHAIN:-$(tail -n 1 "$root/.ci/rust.txt")}
 }
 
+# The first version of Rust that builds the library: Cargo.toml promises it.
+oldest_rust() { sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root/Cargo.toml"; }
+
 # download URL SHA256 FILE: a file of which the content is known.
 download() {
     quietly curl --fail --silent --show-error --retry 5 --retry-all-errors --location --output "$3" "$1"

@@ -2,28 +2,23 @@
 # Checks whose tools take long to get or to run; `make test-deep`. They are not part of `make test`, which says so.
 #
 #   deep.sh            all of them
-#   deep.sh CHECK...   some: oldest (the compiler that Cargo.toml promises), newest (today's stable one), miri (the handle tables
-#                      under an interpreter that sees undefined behaviour), asan (hostile calls of the C functions, with addresses
-#                      checked), deny (crates: licences, sources, and known weaknesses of those in Cargo.lock)
+#   deep.sh CHECK...   some: newest (today's stable Rust), miri (the handle tables under an interpreter that sees undefined
+#                      behaviour), asan (hostile calls of the C functions, with addresses checked), deny (crates: licences,
+#                      sources, and known weaknesses of those in Cargo.lock)
 # shellcheck source=.ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
 
-readonly checks=(oldest newest miri asan deny)
+readonly checks=(newest miri asan deny)
 readonly cargo_deny=0.20.2
 # One day's: another may not have what is asked for.
 readonly nightly=nightly-2026-10-30
 [ $# -gt 0 ] || set -- "${checks[@]}"
 
-# builds_with TOOLCHAIN
-builds_with() {
-    rustup toolchain install --profile minimal --no-self-update "$1"
-    cargo "+$1" check --locked --all-targets --target-dir "target/$1"
+newest() {
+    rustup toolchain install --profile minimal --no-self-update stable
+    cargo +stable check --locked --all-targets --target-dir target/stable
 }
-
-oldest() { builds_with "$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)"; }
-
-newest() { builds_with stable; }
 
 miri() {
     rustup toolchain install --profile minimal --no-self-update --component miri,rust-src "$nightly"

@@ -122,7 +122,7 @@ suites=(trixie bookworm)
 for suite in "${suites[@]}"; do
     case $suite in
         trixie) rust=stable ;;
-        bookworm) rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml) ;;
+        bookworm) rust=$(oldest_rust) ;;
         *) fail "there is no machine \"$suite\": trixie, bookworm" ;;
     esac
     if [ $# -le 1 ]; then

@@ -26,6 +26,8 @@ readonly table=.local/conformance.txt
 
 lint() {
     step 'scripts' .ci/selftest.sh
+    ! command -v rustup >/dev/null ||
+        step 'oldest Rust' cargo "+$(oldest_rust)" check --locked --workspace --all-features --target-dir target/oldest
     step 'format' cargo fmt --all --check
     step 'clippy' cargo clippy --workspace --all-targets -- -D warnings
     step 'documentation' env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps
@@ -78,7 +80,7 @@ check() {
 
 # Suites that mostly wait: for what is cut off, falls silent or runs out. However many processors there are, two tests of each at
 # once: log-ins of a process take turns, and one that meets silence holds the others up.
-readonly waiting=(faults postgres_faults postgres_restart tds_driver)
+readonly waiting=(faults places postgres_faults postgres_restart tds_driver)
 # Those with a step of their own.
 readonly elsewhere=(offline conformance windows)
 

@@ -7,7 +7,7 @@ readonly rustup_version=1.28.2
 install_rust() {
     doing='rust'
     local oldest version
-    oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    oldest=$(oldest_rust)
     command -v cargo >/dev/null || install_rustup
     version=$(rustc --version | cut -d' ' -f2)
     [ "$(printf '%s\n' "$oldest" "$version" | sort --version-sort | sed -n 1p)" = "$oldest" ] ||
@@ -16,6 +16,8 @@ install_rust() {
         if command -v rustup >/dev/null; then
             use_pinned_rust
             install_toolchain "$RUSTUP_TOOLCHAIN"
+            rustup run "$oldest" cargo --version >/dev/null 2>&1 ||
+                quietly rustup toolchain install "$oldest" --profile minimal --no-self-update
         elif ! { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1; then
             fail 'rustfmt or clippy is missing, and there is no rustup to install them with'
         fi
