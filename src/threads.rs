@@ -15,9 +15,19 @@ mod process_end {
     }
 
     pub(crate) fn leave(_: i32) {}
+
+    pub(crate) fn heed_end() {}
+
+    pub(crate) fn has_begun() -> bool {
+        false
+    }
+
+    pub(crate) fn end_sign() -> Option<std::ffi::c_int> {
+        None
+    }
 }
 
-pub(crate) use process_end::{leave, this_thread};
+pub(crate) use process_end::{end_sign, has_begun as process_ends, leave, this_thread};
 
 use crate::error::{Error, ErrorKind, Result};
 use std::panic;
@@ -38,6 +48,18 @@ pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<
     let thread = thread::Builder::new().name(name.to_owned());
     let started = blocked(|| thread.spawn(work));
     started.map_err(|error| Error::new(ErrorKind::Unavailable, format!("no thread could be started: {error}")))
+}
+
+/// Starts such a thread for calls of libpq that nobody waits for: the end of the process waits while it computes.
+///
+/// # Errors
+/// Those of [`start`].
+pub(crate) fn start_unwatched(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    process_end::heed_end();
+    start(name, || {
+        leave(this_thread());
+        work();
+    })
 }
 
 /// Does the work for each of `items` at once: the first on this thread, the others on threads of their own, or here where the system has

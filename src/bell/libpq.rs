@@ -3,12 +3,19 @@
 // The pointers of libpq lead to memory that it owns until the function that frees it, which stands beside each use. A connection is
 // used by the one thread that opened it, so `Connection` is neither Send nor Sync.
 
+mod wait;
+
+use crate::threads::end_sign;
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+use wait::Readiness;
+
+/// How long a log-in may take, and a statement.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// `PGnotify`, as far as it is public.
 #[repr(C)]
@@ -18,16 +25,24 @@ struct Notification {
     text: *mut c_char,
 }
 
-const CONNECTION_OK: c_int = 0;
+const CONNECTION_BAD: c_int = 1;
 const COMMAND_OK: c_int = 1;
+
+/// States of `PostgresPollingStatusType`.
+const POLLING_READING: c_int = 1;
+const POLLING_WRITING: c_int = 2;
+const POLLING_OK: c_int = 3;
 
 /// The functions, by their names in C.
 pub(super) struct Libpq {
     connect: unsafe extern "C" fn(*const *const c_char, *const *const c_char, c_int) -> *mut c_void,
+    poll: unsafe extern "C" fn(*mut c_void) -> c_int,
     status: unsafe extern "C" fn(*const c_void) -> c_int,
     error: unsafe extern "C" fn(*const c_void) -> *const c_char,
     socket: unsafe extern "C" fn(*const c_void) -> c_int,
-    exec: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void,
+    send: unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int,
+    is_busy: unsafe extern "C" fn(*mut c_void) -> c_int,
+    result: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
     result_status: unsafe extern "C" fn(*const c_void) -> c_int,
     session: unsafe extern "C" fn(*const c_void) -> c_int,
     clear: unsafe extern "C" fn(*mut c_void),
@@ -53,15 +68,18 @@ impl Libpq {
 
     fn find() -> Result<Self, libloading::Error> {
         let library = in_the_process()?;
-        // SAFETY: the types are those of libpq-fe.h, which have not changed since PostgreSQL 9.0 (PQconnectdbParams). The library
+        // SAFETY: the types are those of libpq-fe.h, which have not changed since PostgreSQL 9.0 (PQconnectStartParams). The library
         // is kept as long as the pointers.
         unsafe {
             Ok(Self {
-                connect: *library.get(b"PQconnectdbParams\0")?,
+                connect: *library.get(b"PQconnectStartParams\0")?,
+                poll: *library.get(b"PQconnectPoll\0")?,
                 status: *library.get(b"PQstatus\0")?,
                 error: *library.get(b"PQerrorMessage\0")?,
                 socket: *library.get(b"PQsocket\0")?,
-                exec: *library.get(b"PQexec\0")?,
+                send: *library.get(b"PQsendQuery\0")?,
+                is_busy: *library.get(b"PQisBusy\0")?,
+                result: *library.get(b"PQgetResult\0")?,
                 result_status: *library.get(b"PQresultStatus\0")?,
                 session: *library.get(b"PQbackendPID\0")?,
                 clear: *library.get(b"PQclear\0")?,
@@ -90,7 +108,8 @@ fn in_the_process() -> Result<Library, libloading::Error> {
     libloading::os::windows::Library::open_already_loaded("libpq.dll").map(Into::into)
 }
 
-/// An open connection.
+/// An open connection. It waits for the server in [`wait`] alone, where it learns of the end of the process: libpq's own waits would
+/// go on into an OpenSSL that has freed its memory.
 pub(super) struct Connection {
     libpq: &'static Libpq,
     connection: *mut c_void,
@@ -112,8 +131,42 @@ impl Connection {
             return Err("there is no memory for a connection".to_owned());
         }
         let opened = Self { libpq, connection, _of_one_thread: PhantomData };
+        opened.log_in(Instant::now() + PATIENCE)?;
+        Ok(opened)
+    }
+
+    fn log_in(&self, deadline: Instant) -> Result<(), String> {
+        let mut readiness = Readiness::Write;
         // SAFETY: the connection is open until it is dropped, here and below.
-        if unsafe { (libpq.status)(opened.connection) } == CONNECTION_OK { Ok(opened) } else { Err(opened.error()) }
+        while unsafe { (self.libpq.status)(self.connection) } != CONNECTION_BAD {
+            self.wait(readiness, deadline)?;
+            // SAFETY: as above.
+            readiness = match unsafe { (self.libpq.poll)(self.connection) } {
+                POLLING_OK => return Ok(()),
+                POLLING_READING => Readiness::Read,
+                POLLING_WRITING => Readiness::Write,
+                _ => break,
+            };
+        }
+        Err(self.error())
+    }
+
+    /// Waits until the server can be read from, or written to.
+    fn wait(&self, readiness: Readiness, deadline: Instant) -> Result<(), String> {
+        match self.is_ready(readiness, deadline)? {
+            true => Ok(()),
+            false => Err("the server does not answer".to_owned()),
+        }
+    }
+
+    /// The same; false when it was not by then.
+    fn is_ready(&self, readiness: Readiness, deadline: Instant) -> Result<bool, String> {
+        // SAFETY: as above.
+        let socket = unsafe { (self.libpq.socket)(self.connection) };
+        if socket < 0 {
+            return Err("the connection is lost".to_owned());
+        }
+        wait::until_ready(socket, readiness, deadline, end_sign())
     }
 
     fn error(&self) -> String {
@@ -130,24 +183,41 @@ impl Connection {
 
     /// Executes a statement that returns no rows.
     pub(super) fn execute(&self, statement: &CStr) -> Result<(), String> {
-        // SAFETY: the statement ends with a NUL; a null result is one that failed, for PQresultStatus; a result is freed once.
-        let status = unsafe {
-            let result = (self.libpq.exec)(self.connection, statement.as_ptr());
-            let status = (self.libpq.result_status)(result);
-            (self.libpq.clear)(result);
-            status
-        };
-        if status == COMMAND_OK { Ok(()) } else { Err(self.error()) }
+        let deadline = Instant::now() + PATIENCE;
+        // SAFETY: the statement ends with a NUL.
+        if unsafe { (self.libpq.send)(self.connection, statement.as_ptr()) } == 0 {
+            return Err(self.error());
+        }
+        let mut is_done = false;
+        loop {
+            // SAFETY: as above.
+            while unsafe { (self.libpq.is_busy)(self.connection) } != 0 {
+                self.wait(Readiness::Read, deadline)?;
+                self.consume()?;
+            }
+            // SAFETY: it does not wait, as the connection is not busy; a result is freed once.
+            unsafe {
+                let result = (self.libpq.result)(self.connection);
+                if result.is_null() {
+                    return if is_done { Ok(()) } else { Err(self.error()) };
+                }
+                is_done = (self.libpq.result_status)(result) == COMMAND_OK;
+                (self.libpq.clear)(result);
+            }
+        }
+    }
+
+    /// Takes what the server has sent.
+    fn consume(&self) -> Result<(), String> {
+        // SAFETY: as above.
+        if unsafe { (self.libpq.consume)(self.connection) } == 0 { Err(self.error()) } else { Ok(()) }
     }
 
     /// Waits for notifications, and takes all that there are: the channel and the text of each.
     pub(super) fn notifications(&self, wait: Duration) -> Result<Vec<(String, String)>, String> {
         let deadline = Instant::now() + wait;
         loop {
-            // SAFETY: as above.
-            if unsafe { (self.libpq.consume)(self.connection) } == 0 {
-                return Err(self.error());
-            }
+            self.consume()?;
             let mut texts = Vec::new();
             // SAFETY: each notification is read before it is freed, once.
             unsafe {
@@ -157,16 +227,9 @@ impl Connection {
                     (self.libpq.free)(ptr::from_ref(notification).cast_mut().cast());
                 }
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if !texts.is_empty() || left.is_zero() {
+            if !texts.is_empty() || !self.is_ready(Readiness::Read, deadline)? {
                 return Ok(texts);
             }
-            // SAFETY: as above.
-            let socket = unsafe { (self.libpq.socket)(self.connection) };
-            if socket < 0 {
-                return Err("the connection is lost".to_owned());
-            }
-            until_readable(socket, left);
         }
     }
 }
@@ -175,40 +238,5 @@ impl Drop for Connection {
     fn drop(&mut self) {
         // SAFETY: it is not used again.
         unsafe { (self.libpq.finish)(self.connection) };
-    }
-}
-
-/// Waits until the socket has something to read, or has failed. A wait that ends early is no harm.
-#[cfg(unix)]
-fn until_readable(socket: c_int, wait: Duration) {
-    let mut polled = libc::pollfd { fd: socket, events: libc::POLLIN, revents: 0 };
-    let ms = c_int::try_from(wait.as_millis()).unwrap_or(c_int::MAX).max(1);
-    // SAFETY: one entry, which is valid.
-    if unsafe { libc::poll(&raw mut polled, 1, ms) } < 0 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-#[cfg(windows)]
-fn until_readable(socket: c_int, wait: Duration) {
-    /// `WSAPOLLFD`.
-    #[repr(C)]
-    struct Polled {
-        socket: usize,
-        events: i16,
-        revents: i16,
-    }
-    const POLLRDNORM: i16 = 0x0100;
-
-    #[link(name = "ws2_32")]
-    unsafe extern "system" {
-        fn WSAPoll(polled: *mut Polled, count: u32, ms: c_int) -> c_int;
-    }
-
-    let mut polled = Polled { socket: socket as usize, events: POLLRDNORM, revents: 0 };
-    let ms = c_int::try_from(wait.as_millis()).unwrap_or(c_int::MAX).max(1);
-    // SAFETY: one entry, which is valid.
-    if unsafe { WSAPoll(&raw mut polled, 1, ms) } < 0 {
-        std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -22,9 +22,6 @@ impl LibpqLogin {
     }
 }
 
-/// How long a log-in may take.
-const PATIENCE_SEC: &str = "10";
-
 fn parameters(text: &str) -> Option<Vec<(String, String)>> {
     let pairs = parse(text).ok()?;
     let of = |keys: &[&str]| pairs.iter().find(|pair| keys.contains(&pair.key.as_str()) && !pair.value.is_empty());
@@ -42,7 +39,6 @@ fn parameters(text: &str) -> Option<Vec<(String, String)>> {
     add("user", of(&["uid", "user", "username"]).map(plain));
     add("password", of(&["pwd", "password"]).map(decoded));
     add("sslmode", of(&["sslmode"]).map(|pair| whole(&plain(pair)).to_owned()));
-    add("connect_timeout", Some(PATIENCE_SEC.to_owned()));
     add("application_name", Some("readpast doorbell".to_owned()));
     Some(parameters)
 }
@@ -95,7 +91,6 @@ mod tests {
             ("user", "app"),
             ("password", "a;b c"),
             ("sslmode", "verify-full"),
-            ("connect_timeout", "10"),
             ("application_name", "readpast doorbell"),
         ];
         let found = parameters(text).unwrap();

@@ -28,9 +28,7 @@ impl QueueInner {
         // Without it leases alone decide.
         let Some(login) = self.direct.clone() else { return };
         let shared = Arc::downgrade(&self.shared);
-        _ = threads::start("readpast-lifeline", move || {
-            // The end of the process waits while this thread computes: libpq comes to OpenSSL here.
-            threads::leave(threads::this_thread());
+        _ = threads::start_unwatched("readpast-lifeline", move || {
             let is_direct = bell::is_direct(&login);
             let Some(shared) = shared.upgrade() else { return };
             match is_direct {
@@ -38,6 +36,7 @@ impl QueueInner {
                     shared.lifeline.begins();
                     shared.renewer.look();
                 }
+                Err(_) if threads::process_ends() => {}
                 Err(why) => log::info!(
                     "queue {}: the items of a dead process wait for their leases: {why}",
                     shared.terms.queue()

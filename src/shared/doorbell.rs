@@ -273,12 +273,12 @@ impl Doorbell {
         let (login, run) = (Arc::clone(login), Run { of: Arc::clone(self), number: state.number });
         drop(state);
         // A thread that cannot be started drops the run.
-        _ = threads::start("readpast-doorbell", move || {
+        _ = threads::start_unwatched("readpast-doorbell", move || {
             std::thread::sleep(pause);
             let why = run.of.run(&login, run.number, &poller);
             let is_first = run.of.state.lock().is_first_failure(run.number);
             drop(run);
-            if let (Err(why), true) = (why, is_first) {
+            if let (Err(why), true) = (why, is_first && !threads::process_ends()) {
                 log::info!("no other process can wake this one for now, so that it polls only: {why}");
             }
         });
@@ -289,9 +289,8 @@ impl Doorbell {
         if self.state.lock().number != number {
             return Ok(());
         }
-        // The end of the process waits while this thread computes: libpq comes to OpenSSL here, and again after the log-in.
-        threads::leave(threads::this_thread());
         let bell = Bell::open(login, &[&self.channel, &self.schema])?;
+        // Anew: the log-in may have come to parts of OpenSSL that nothing had used.
         threads::leave(threads::this_thread());
         let mut state = self.state.lock();
         if state.number != number {

@@ -2,11 +2,14 @@
 //!
 //! `exit` calls the functions that libraries have registered while threads go on: OpenSSL then frees memory that every use of it
 //! needs. A thread that waits for a silent server notices nothing of that. One that computes for a log-in (a server may ask for
-//! as many iterations of SCRAM as it likes) would crash, and the process with it: the exit waits for it.
+//! as many iterations of SCRAM as it likes) would crash, and the process with it: the exit waits for it. Threads that wait by
+//! themselves, in the library's own calls of libpq, see the end and leave.
 
 use crate::sync::{Mutex, PerProcess};
 use std::{
+    ffi::c_int,
     fs,
+    os::fd::{AsRawFd, FromRawFd, OwnedFd},
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
@@ -22,6 +25,14 @@ const LOOKS: u32 = 3;
 
 /// Threads that were left behind. The child of a fork has none of its parent's.
 static LEFT: PerProcess<Mutex<Vec<Thread>>> = PerProcess::new();
+
+static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// The sign that the process ends.
+static END: PerProcess<EndSign> = PerProcess::new();
+
+/// A descriptor that can be read from once the process ends; `None` where the system had none left.
+struct EndSign(Option<OwnedFd>);
 
 /// The system's number for a thread of this process. It gives the number again when the thread has ended.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +63,39 @@ pub(crate) fn this_thread() -> i32 {
     unsafe { libc::gettid() }
 }
 
+impl Default for EndSign {
+    fn default() -> Self {
+        // SAFETY: the descriptor is new, and nobody else's.
+        unsafe {
+            let descriptor = libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK);
+            Self((descriptor >= 0).then(|| OwnedFd::from_raw_fd(descriptor)))
+        }
+    }
+}
+
+impl EndSign {
+    fn give(&self) {
+        if let Some(descriptor) = &self.0 {
+            let one = 1_u64;
+            // SAFETY: it reads the eight bytes of a number.
+            unsafe { libc::write(descriptor.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
+        }
+    }
+}
+
+/// The descriptor that can be read from once the process ends, where [`heed_end`] was called before. `None`: there is no such sign.
+pub(crate) fn end_sign() -> Option<c_int> {
+    END.get().0.as_ref().map(AsRawFd::as_raw_fd)
+}
+
+/// The end of the process gives its sign from now on, before the functions run that are registered by now.
+pub(crate) fn heed_end() {
+    // It registers anew each time: exit calls the last function first, which this one has to be, and a driver comes to OpenSSL in
+    // the middle of its first log-in. Without memory for it, the exit does not wait. SAFETY: the function does not panic, and is
+    // called at the latest when this library is unloaded.
+    unsafe { libc::atexit(wait_for_work) };
+}
+
 /// Notes a thread that is left behind in a call.
 pub(crate) fn leave(number: i32) {
     let Some(look) = look(number) else { return };
@@ -59,17 +103,18 @@ pub(crate) fn leave(number: i32) {
     left.retain(|thread| thread.look().is_some());
     left.push(Thread { number, begun: look.begun });
     drop(left);
-    // It registers anew each time: exit calls the last function first, which this one has to be, and a driver comes to OpenSSL in
-    // the middle of its first log-in. Without memory for it, the exit does not wait. SAFETY: the function does not panic, and is
-    // called at the latest when this library is unloaded.
-    unsafe { libc::atexit(wait_for_work) };
+    heed_end();
+}
+
+/// Whether the process ends: who logs now may call a program that has cleaned up.
+pub(crate) fn has_begun() -> bool {
+    HAS_BEGUN.load(Ordering::Relaxed)
 }
 
 /// Waits, as the process ends, until no thread that was left behind computes any more.
 extern "C" fn wait_for_work() {
-    static HAS_WAITED: AtomicBool = AtomicBool::new(false);
-
-    if !HAS_WAITED.swap(true, Ordering::Relaxed) {
+    if !HAS_BEGUN.swap(true, Ordering::Relaxed) {
+        END.get().give();
         let left = LEFT.get().lock().clone();
         wait(&left, MOST_WORK);
     }
