@@ -13,6 +13,7 @@ mod environment;
 mod failed;
 mod fingerprint;
 mod forecast;
+mod graph;
 mod item;
 mod items;
 mod life;

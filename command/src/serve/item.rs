@@ -5,7 +5,7 @@ use super::items::{error_text, outcome, shown_progress, text, verbs};
 use super::pages::Page;
 use super::request::Request;
 use super::right::Right;
-use super::{App, edit, life, moving};
+use super::{App, edit, graph, life, moving};
 use crate::printable::printable;
 use crate::roles;
 use crate::sampler::Sampler;
@@ -53,8 +53,14 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
             );
         }
     };
-    let waits = match readpast::ask::waits(queue, &key) {
-        Ok(waits) => [("Waits for", true), ("Waited for by", false)].map(|(title, side)| related(title, side, &waits)),
+    let of_item = readpast::ask::waits(queue, &key).and_then(|waits| {
+        let label = |key: &str| queue.spec().short_number(key).unwrap_or_else(|| printable(key));
+        let asked = |key: &str| readpast::ask::waits(queue, key);
+        let graph = graph::around(&key, item.state(), &waits, label, asked)?;
+        Ok(([("Waits for", true), ("Waited for by", false)].map(|(title, side)| related(title, side, &waits)), graph))
+    });
+    let (waits, graph) = match of_item {
+        Ok(found) => found,
         Err(error) => {
             let why = "The items for which this one waits cannot be shown";
             return app.pages.problem(app, request, 400, why, &error_text(&error));
@@ -79,6 +85,7 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "life": life::stages(queue.spec(), &item),
         "attempts": attempts,
         "waits": waits,
+        "graph": graph,
         "progress": progress,
         "unseen": unseen,
         "payload": payload,

@@ -20,6 +20,9 @@ const STAGES: [(&str, &[ItemState]); 3] = [
     ),
 ];
 
+/// The due time of an item that waits for others begins so.
+const NEVER: &str = "9999-12-31";
+
 /// The stages with their states, where the item is, and the times of each stage.
 pub fn stages(spec: &QueueSpec, item: &Item<'_>) -> Vec<Value> {
     let of = |role| roles::text(spec, item, role);
@@ -28,7 +31,9 @@ pub fn stages(spec: &QueueSpec, item: &Item<'_>) -> Vec<Value> {
     let stage = |(at, (name, states)): (usize, &(&str, &[ItemState]))| {
         let is_here = current == Some(at);
         let times = match at {
-            0 => vec![("enqueued", of("enqueued")), ("due", of("due").filter(|_| is_here))],
+            0 => {
+                vec![("enqueued", of("enqueued")), ("due", of("due").filter(|due| is_here && !due.starts_with(NEVER)))]
+            }
             1 => vec![
                 (if is_here { "claimed" } else { "last claimed" }, of("started")),
                 ("lease until", of("lease_until").filter(|_| is_here)),

@@ -40,7 +40,18 @@ fn an_item_names_others_and_all_views_tell_which_are_left() {
     {
         assert!(page.contains(part), "{part}: {page}");
     }
+    assert!(
+        !page.contains("<dt>due</dt>") && page.contains("<dt>enqueued</dt>"),
+        "it is due when they have ended: {page}"
+    );
     assert!(served.get(&format!("/queue/Mail/item?key={second}")).body.contains("Waited for by: 0 of 1 over"));
+    // The page of the first shows the second as well: both are waited for by the last.
+    let page = served.get(&format!("/queue/Mail/item?key={first}")).body;
+    let drawn = |key: &str| page.contains(&format!("><title>{key}</title><rect class="));
+    assert!([&first, &second, &last].into_iter().all(|key| drawn(key)), "{page}");
+    for part in ["3 items; each waits for those at its left", "<path class=\"wait open\"", "<path class=\"wait\""] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
     let doctor = shell.ok(&["doctor", "Mail"]);
     assert!(!doctor.to_lowercase().contains("trigger"), "{doctor}");
     shell.ok(&["cancel", "Mail", "--key", &second]);
