@@ -1345,6 +1345,27 @@ readpast_status readpast_worker_take(readpast_worker worker,
                                      readpast_batch *batch,
                                      readpast_error *err);
 
+/// Waits for up to `max_items` (0 to 1000) items without a thread, for a program with an event loop: `*descriptor` is always the
+/// same, and can be read from (`poll`, `epoll`, `kqueue`, libuv's `uv_poll_t`, Boost.Asio's `posix::stream_descriptor`) once there is
+/// something to do. Then call `readpast_worker_take` with a `wait_ms` of 0 until it returns `READPAST_EMPTY` or there is no room left,
+/// ask `readpast_worker_is_lost` for each item that is worked on, and call this again with the number of items that there is room for
+/// by now, which empties the descriptor: the program neither reads nor closes it. With 0 it shows losses and the stop alone. After a
+/// stop it can always be read from.
+///
+/// *Ownership*: the descriptor is the worker's, and is closed when the worker is freed; take it out of the loop before.
+///
+/// *Threads*: one event loop for a worker.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*descriptor` is to be polled.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - `READPAST_UNAVAILABLE`: the system has no descriptor left.
+/// - `READPAST_UNSUPPORTED`: on Windows, where event loops poll no descriptors.
+readpast_status readpast_worker_want(readpast_worker worker,
+                                     int32_t max_items,
+                                     int32_t *descriptor,
+                                     readpast_error *err);
+
 /// Begins an item that was taken: call it when the item's turn has come, before any work on it. An item that does not begin is no
 /// longer in flight: do not work on it, and do not end it.
 ///

@@ -27,6 +27,7 @@ mod source;
 mod state;
 mod take;
 mod terms;
+mod waker;
 
 pub use self::{
     begin::Begin,
@@ -97,6 +98,41 @@ impl Engine {
         match &self.0 {
             Works::One(one) => one.take(max, wait),
             Works::Places(places) => places.take(max, wait),
+        }
+    }
+
+    /// Waits for up to `max` items without a thread, for a program with an event loop: returns a descriptor, always the same, that can be
+    /// read from once there is something to do. Then take, without waiting, until there is nothing or no room left, ask whether items
+    /// in work are lost and whether the worker stops, and call this again, with the number of items that there is room for by now: it
+    /// empties the descriptor, which nobody else is to read. With 0 the descriptor shows losses and the stop alone. After a stop it can
+    /// always be read from.
+    ///
+    /// One event loop may do so for a worker. The descriptor is closed with the worker; take it out of the loop before.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidArgument`] when `max` is above 1,000; [`ErrorKind::Unavailable`] when the system has no descriptor left.
+    #[cfg(unix)]
+    pub fn want(&self, max: u32) -> Result<std::os::fd::RawFd> {
+        take::check_wanted(max)?;
+        self.start()?;
+        let waker = self.notifier().waker();
+        let descriptor = waker.arm()?;
+        match &self.0 {
+            Works::One(one) => one.want(max as usize),
+            Works::Places(places) => places.want(max as usize),
+        }
+        // A stop, or a failure, may have come before.
+        if self.is_stopping() {
+            waker.wake();
+        }
+        Ok(descriptor)
+    }
+
+    #[cfg(unix)]
+    fn notifier(&self) -> &notifier::Notifier {
+        match &self.0 {
+            Works::One(one) => one.notifier(),
+            Works::Places(places) => places.notifier(),
         }
     }
 

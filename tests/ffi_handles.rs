@@ -78,6 +78,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
     let (mut new_worker, mut new_events) = (worker, events);
     let mut new_text = readpast_text { id };
     let mut news = 7;
+    let mut descriptor = 7;
     let item = readpast_new_item {
         struct_size: size_of::<readpast_new_item>(),
         r#type: ptr::null(),
@@ -145,6 +146,7 @@ fn call_everything(id: u64, expected: &[readpast_status]) {
             tell(|err| readpast_renewal_release(renewal, text, err)),
             tell(|err| readpast_worker_start(queue, ptr::null(), &mut new_worker, err)),
             tell(|err| readpast_worker_take(worker, 1, 0, &mut new_batch, err)),
+            tell(|err| readpast_worker_want(worker, 1, &mut descriptor, err)),
             tell(|err| readpast_worker_begin(worker, text, 1, err)),
             tell(|err| readpast_worker_give_back(worker, batch, err)),
             tell(|err| readpast_worker_end(worker, &settlement, 1, err)),

@@ -44,6 +44,11 @@ build/demo -s readpast -e -n 20
 done_lines=$(valgrind --quiet --error-exitcode=99 --leak-check=full --suppressions=valgrind.supp build/minimal_worker | grep --count '"Recipient":"customer-')
 [ "$done_lines" -eq 20 ] || fail "it did $done_lines items of 20"
 
+step 'worker on an event loop'
+build/demo -s readpast -e -n 20
+done_lines=$(valgrind --quiet --error-exitcode=99 --leak-check=full --suppressions=valgrind.supp build/event_loop | grep --count '"Recipient":"customer-')
+[ "$done_lines" -eq 20 ] || fail "it did $done_lines items of 20"
+
 step 'minimal worker, linked statically'
 build/demo -s readpast -e -n 20
 done_lines=$(build/static/minimal_worker | grep --count '"Recipient":"customer-')

@@ -25,6 +25,11 @@ build/demo -s readpast -e -n 20
 done_lines=$($build/minimal_worker | grep --count '"Recipient":"customer-') || true
 [ "$done_lines" -eq 20 ] || fail "it did $done_lines items of 20"
 
+echo '-- sanitized: worker on an event loop'
+build/demo -s readpast -e -n 20
+done_lines=$($build/event_loop | grep --count '"Recipient":"customer-') || true
+[ "$done_lines" -eq 20 ] || fail "it did $done_lines items of 20"
+
 # Each request says, under "is", which status it expects; the conformance suite looks at the rest.
 echo '-- sanitized: every verb of the adapter'
 sed "s|@connection@|$READPAST_CONNECTION|" conformance/session.jsonl >"$dir/requests"

@@ -2,6 +2,7 @@
 //!
 //! It only counts. A woken thread asks for the state itself, so a late reader misses nothing, and nothing grows.
 
+use super::waker::Waker;
 use crate::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,8 @@ use std::time::{Duration, Instant};
 pub(super) struct Notifier {
     state: Mutex<NotifierState>,
     more: Condvar,
+    /// Wakes an event loop too.
+    waker: Waker,
 }
 
 #[derive(Default)]
@@ -22,6 +25,11 @@ impl Notifier {
     pub(super) fn notify(&self) {
         self.state.lock().count += 1;
         self.more.notify_all();
+        self.waker.wake();
+    }
+
+    pub(super) fn waker(&self) -> &Waker {
+        &self.waker
     }
 
     /// How many changes there are.
@@ -33,6 +41,7 @@ impl Notifier {
     pub(super) fn end(&self) {
         self.state.lock().is_over = true;
         self.more.notify_all();
+        self.waker.wake();
     }
 
     /// Waits up to `wait` until there are more changes than `seen`, and returns how many; `seen` itself when none came. `None`:

@@ -139,6 +139,17 @@ impl OneEngine {
         }
     }
 
+    /// An event loop wants so many items.
+    #[cfg(unix)]
+    pub(super) fn want(&self, max: usize) {
+        self.0.0.change().takers.loop_wants(max);
+    }
+
+    #[cfg(unix)]
+    pub(super) fn notifier(&self) -> &Notifier {
+        &self.0.0.notifier
+    }
+
     pub(super) fn begin(&self, key: &str, attempt: i32) -> Begin {
         let (shared, claim, now) = (&*self.0.0, (key.to_owned(), attempt), Instant::now());
         let mut state = shared.change();

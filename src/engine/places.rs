@@ -23,6 +23,8 @@ pub(super) struct PlacesEngine {
     engines: Mutex<Arc<Vec<(String, OneEngine)>>>,
     arrivals: Arc<Notifier>,
     notifier: Arc<Notifier>,
+    /// How many items an event loop wants, of any place.
+    wanted: AtomicUsize,
     /// The place from which the next take begins.
     turn: AtomicUsize,
     started: AtomicBool,
@@ -44,6 +46,7 @@ impl PlacesEngine {
             engines: Mutex::default(),
             arrivals: Arc::default(),
             notifier: Arc::default(),
+            wanted: AtomicUsize::new(0),
             turn: AtomicUsize::new(0),
             started: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
@@ -72,6 +75,8 @@ impl PlacesEngine {
             {
                 log::error!("queue {}: no worker at the place {name}: {error}", queue.name());
             }
+            #[cfg(unix)]
+            one.want(self.wanted.load(Ordering::SeqCst));
             Arc::make_mut(&mut engines).push((name.to_owned(), one));
         }
     }
@@ -124,6 +129,20 @@ impl PlacesEngine {
             let _ = self.arrivals.after(seen, left);
             engines.iter().for_each(|(_, one)| one.end_wait(max as usize));
         }
+    }
+
+    /// An event loop wants so many items, of any place.
+    #[cfg(unix)]
+    pub(super) fn want(&self, max: usize) {
+        // The lock keeps out a place that joins.
+        let engines = self.engines.lock();
+        self.wanted.store(max, Ordering::SeqCst);
+        engines.iter().for_each(|(_, one)| one.want(max));
+    }
+
+    #[cfg(unix)]
+    pub(super) fn notifier(&self) -> &Notifier {
+        &self.notifier
     }
 
     /// The error of a place, which stops the worker at all of them.

@@ -98,6 +98,9 @@ impl EngineShared {
 
     pub(super) fn wake_takers(&self, state: &EngineState, now: Instant) {
         let whom = state.takers_to_wake(now);
+        if whom != Wake::None {
+            self.notifier.waker().wake();
+        }
         match &self.arrivals {
             None => wake(&self.takers, whom),
             Some(arrivals) if whom != Wake::None => arrivals.notify(),

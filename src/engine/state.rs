@@ -104,6 +104,8 @@ impl CleanerState {
 pub(super) struct Takers {
     count: usize,
     wanted: usize,
+    /// How many items an event loop wants, which waits without a thread.
+    wanted_by_loop: usize,
 }
 
 impl Takers {
@@ -117,13 +119,18 @@ impl Takers {
         self.wanted -= max;
     }
 
+    #[cfg(unix)]
+    pub(super) fn loop_wants(&mut self, max: usize) {
+        self.wanted_by_loop = max;
+    }
+
     pub(super) fn wait(&self) -> usize {
-        self.count
+        self.count + usize::from(self.wanted_by_loop > 0)
     }
 
     /// How many items they want together.
     pub(super) fn want(&self) -> usize {
-        self.wanted
+        self.wanted + self.wanted_by_loop
     }
 }
 

@@ -15,6 +15,12 @@ pub enum Taken {
     Stopping,
 }
 
+/// Refuses a number of items that no event loop may want.
+#[cfg(unix)]
+pub(super) fn check_wanted(max: u32) -> Result<()> {
+    if max == 0 { Ok(()) } else { check_taken(max) }
+}
+
 /// Refuses a number of items that no take takes.
 pub(super) fn check_taken(max: u32) -> Result<()> {
     if (1..=MAX_ITEMS).contains(&max) {

@@ -8,6 +8,7 @@ use super::boundary::read;
 use super::claim;
 use super::error::readpast_error;
 use super::events::Log;
+use super::failure::CallFailure;
 use super::handle::Handle;
 use super::out::OutParameter;
 use super::queue::readpast_queue;
@@ -153,6 +154,53 @@ pub unsafe extern "C" fn readpast_worker_take(
             }
         })
     }
+}
+
+/// Waits for up to `max_items` (0 to 1000) items without a thread, for a program with an event loop: `*descriptor` is always the
+/// same, and can be read from (`poll`, `epoll`, `kqueue`, libuv's `uv_poll_t`, Boost.Asio's `posix::stream_descriptor`) once there is
+/// something to do. Then call `readpast_worker_take` with a `wait_ms` of 0 until it returns `READPAST_EMPTY` or there is no room left,
+/// ask `readpast_worker_is_lost` for each item that is worked on, and call this again with the number of items that there is room for
+/// by now, which empties the descriptor: the program neither reads nor closes it. With 0 it shows losses and the stop alone. After a
+/// stop it can always be read from.
+///
+/// *Ownership*: the descriptor is the worker's, and is closed when the worker is freed; take it out of the loop before.
+///
+/// *Threads*: one event loop for a worker.
+///
+/// *Returns*:
+/// - `READPAST_OK`: `*descriptor` is to be polled.
+/// - `READPAST_INVALID_ARGUMENT`: an argument cannot be taken; the message names it.
+/// - `READPAST_UNAVAILABLE`: the system has no descriptor left.
+/// - `READPAST_UNSUPPORTED`: on Windows, where event loops poll no descriptors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readpast_worker_want(
+    worker: readpast_worker,
+    max_items: i32,
+    descriptor: *mut i32,
+    err: *mut readpast_error,
+) -> readpast_status {
+    // SAFETY: the header's rules for pointers.
+    unsafe {
+        answer(worker, err, || {
+            if descriptor.is_null() {
+                return Err(CallFailure::argument("descriptor is NULL; it must say where to put what is to be polled"));
+            }
+            let max = if max_items == 0 { 0 } else { args::item_count("max_items", max_items)? };
+            descriptor.write(wanted(&worker.get()?.engine, max)?);
+            Ok(READPAST_OK)
+        })
+    }
+}
+
+#[cfg(unix)]
+fn wanted(engine: &Engine, max: u32) -> crate::Result<i32> {
+    engine.want(max)
+}
+
+#[cfg(not(unix))]
+fn wanted(_: &Engine, _: u32) -> crate::Result<i32> {
+    let why = "event loops of Windows poll no descriptors; take items on threads (readpast_worker_take)";
+    Err(crate::Error::new(crate::ErrorKind::Unsupported, why))
 }
 
 /// Begins an item that was taken: call it when the item's turn has come, before any work on it. An item that does not begin is no

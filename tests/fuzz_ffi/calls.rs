@@ -164,7 +164,12 @@ impl World {
                     let told = readpast_worker_is_lost(worker, key.as_ptr(), attempt);
                     assert!((0..=1).contains(&told) && (0..=1).contains(&readpast_worker_is_stopping(worker)));
                 }
-                7 => self.tell(input, |err| readpast_worker_begin(worker, key.as_ptr(), attempt, err)),
+                7 => {
+                    let mut descriptor = -1;
+                    let to = input.maybe(&mut descriptor);
+                    self.tell(input, |err| readpast_worker_want(worker, attempt, to, err));
+                    self.tell(input, |err| readpast_worker_begin(worker, key.as_ptr(), attempt, err));
+                }
                 8 => {
                     let batch = readpast_batch { id: self.handle(input, BATCH) };
                     self.tell(input, |err| readpast_worker_give_back(worker, batch, err));

@@ -12,3 +12,5 @@ mod outage;
 mod retention;
 mod tidying;
 mod typed;
+#[cfg(unix)]
+mod wanting;

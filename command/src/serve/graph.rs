@@ -18,7 +18,7 @@ const GAP: (usize, usize) = (56, 12);
 /// The items of a picture, by their keys. An item waits for earlier ones alone, so their order is one of the waits too.
 struct Graph {
     items: BTreeMap<String, Option<ItemState>>,
-    /// Who is waited for, who waits, and whether the wait is over.
+    /// Pairs of an item that is waited for and one that waits; whether the wait is over.
     waits: BTreeMap<(String, String), bool>,
     /// How many neighbours of an item are not drawn.
     left_out: BTreeMap<String, usize>,
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_still_waited_for_comes_first() {
+    fn items_that_are_still_waited_for_come_first() {
         let waits: Vec<_> = (0..30).map(|n| wait(&format!("a{n:02}"), true, n < 25)).collect();
         let graph = around::<Infallible>("b", None, &waits, str::to_owned, |_| Ok(Vec::new())).unwrap();
         let drawn: Vec<_> =
