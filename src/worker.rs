@@ -1,7 +1,10 @@
 //! Workers in Rust: threads that take items from the engine, call the handler, and end them.
 
 #[cfg(feature = "tokio")]
+mod async_handlers;
+#[cfg(feature = "tokio")]
 mod async_job;
+mod by_type;
 mod crew;
 mod failure;
 mod handlers;
@@ -16,7 +19,10 @@ mod verdict;
 mod work;
 
 #[cfg(feature = "tokio")]
-pub use self::async_job::AsyncJob;
+pub use self::{
+    async_handlers::{AsyncHandlers, AsyncNext},
+    async_job::AsyncJob,
+};
 pub use self::{
     failure::trace_panics,
     handlers::{Handlers, Next},

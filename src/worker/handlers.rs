@@ -1,9 +1,9 @@
 //! Handlers by the type of the item, with what stands around them.
 
+use super::by_type::ByType;
 use super::job::Job;
 use super::verdict::IntoVerdict;
 use crate::item::Verdict;
-use std::collections::BTreeMap;
 use std::fmt;
 
 type Handler<'h> = Box<dyn Fn(&Job<'_>) -> Verdict + Send + Sync + 'h>;
@@ -53,8 +53,7 @@ pub type Next<'a> = &'a dyn Fn(&Job<'_>) -> Verdict;
 #[derive(Default)]
 #[must_use = "a worker calls it: worker.run(|job| handlers.call(job))"]
 pub struct Handlers<'h> {
-    by_type: BTreeMap<String, Handler<'h>>,
-    others: Option<Handler<'h>>,
+    by_type: ByType<Handler<'h>>,
     around: Vec<Middleware<'h>>,
 }
 
@@ -73,15 +72,13 @@ impl<'h> Handlers<'h> {
         kind: impl Into<String>,
         handler: impl Fn(&Job<'_>) -> R + Send + Sync + 'h,
     ) -> Self {
-        let kind = kind.into();
-        assert!(!self.by_type.contains_key(&kind), "there is a handler for the type {kind}");
-        self.by_type.insert(kind, boxed(handler));
+        self.by_type.add(kind.into(), boxed(handler));
         self
     }
 
     /// Has `handler` handle the items of all other types.
     pub fn handle_all<R: IntoVerdict>(mut self, handler: impl Fn(&Job<'_>) -> R + Send + Sync + 'h) -> Self {
-        self.others = Some(boxed(handler));
+        self.by_type.others = Some(boxed(handler));
         self
     }
 
@@ -99,26 +96,9 @@ impl<'h> Handlers<'h> {
 
     fn within(&self, around: &[Middleware<'h>], job: &Job<'_>) -> Verdict {
         match around {
-            [] => self.choose(job),
+            [] => self.by_type.of(&job.item()).map_or_else(Verdict::retry, |handler| handler(job)),
             [outer, inner @ ..] => outer(job, &|job| self.within(inner, job)),
         }
-    }
-
-    fn choose(&self, job: &Job<'_>) -> Verdict {
-        let kind = job.item().kind();
-        let own = kind.and_then(|kind| self.by_type.get(kind));
-        // A table of the user's without a column for it has one type of items.
-        let only = || self.by_type.values().next().filter(|_| self.by_type.len() == 1 && job.value("Type").is_none());
-        if let Some(handler) = own.or(self.others.as_ref()).or_else(only) {
-            return handler(job);
-        }
-        let known: Vec<_> = self.by_type.keys().map(String::as_str).collect();
-        // A newer version of the program may know it: during a roll-out both are at work.
-        Verdict::retry(format!(
-            "this worker has no handler for the type {}; it has some for {}",
-            kind.unwrap_or("(none)"),
-            known.join(", ")
-        ))
     }
 }
 
@@ -128,6 +108,6 @@ fn boxed<'h, R: IntoVerdict>(handler: impl Fn(&Job<'_>) -> R + Send + Sync + 'h)
 
 impl fmt::Debug for Handlers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handlers").field("types", &self.by_type.keys()).finish_non_exhaustive()
+        f.debug_struct("Handlers").field("types", &self.by_type.types()).finish_non_exhaustive()
     }
 }

@@ -1,6 +1,7 @@
 //! Handlers that are futures, on the runtime of the program.
 
 mod spans;
+mod typed;
 
 use super::given::Given;
 use readpast::worker::{AsyncJob, IntoVerdict};
