@@ -1,5 +1,6 @@
 /* A worker on a program's event loop: one thread, which waits in poll alone. A loop of libuv polls the descriptor by uv_poll_t, one of
  * Boost.Asio by posix::stream_descriptor. Works until the queue Notification is empty. */
+#define _POSIX_C_SOURCE 200809L
 #include <poll.h>
 #include <readpast.h>
 #include <stdio.h>
