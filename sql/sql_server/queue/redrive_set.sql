@@ -23,7 +23,7 @@ BEGIN
 {%- if run_time %}
     DECLARE @_RunAt datetime2(7);
 {%- endif %}
-{%- if role.error and not own %}
+{%- if role.error and beside %}
     DECLARE @_ErrorChars int = COALESCE(
         (SELECT a.[ValInt] FROM {{ object("AppSettings") }} AS a WHERE a.[Param] = '{{ setting }}.errorChars'), 2147483647
     );
