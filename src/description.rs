@@ -84,7 +84,7 @@ pub struct QueueSpec {
     pub expires: Option<Identifier>,
     /// Whether items may wait for others (`NewItem::after`); only of a table of readpast's own.
     pub after: bool,
-    /// Whether handlers may report how far they are (`Job::progress`); only of a table of readpast's own.
+    /// Whether handlers may report how far they are (`Job::progress`); not behind hand-written procedures.
     pub progress: bool,
     /// The order in which due items are handed out.
     pub order: OrderSpec,

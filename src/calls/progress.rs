@@ -4,6 +4,7 @@ use super::answers;
 use super::count::check_count;
 use super::sessions::{Ask, Sessions, YieldsTo};
 use super::terms::CallTerms;
+use crate::description::put_key;
 use crate::dialect::Calls;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{MAX_ITEMS, Outcome, Progress, ProgressReport, Rows, Value, kept_percent, kept_text};
@@ -21,20 +22,23 @@ pub(crate) fn report(
     let call = calls.report.as_ref().ok_or_else(|| unsupported(terms))?;
     let mut outcomes = Vec::with_capacity(reports.len());
     for part in reports.chunks(MAX_ITEMS as usize) {
-        let items = part.iter().map(|report| {
-            let key = terms.check_key(report.key)?;
-            let text = report.text.and_then(kept_text);
-            Ok(json!({
-                "key": key, "token": report.token, "attempt": report.attempt, "percent": kept_percent(report.percent),
-                "text": text,
-            }))
-        });
-        let items = items.collect::<Result<serde_json::Value>>()?.to_string();
+        let items = part.iter().map(|report| one_to_json(terms, report)).collect::<Result<Vec<_>>>()?;
+        let items = format!("[{}]", items.join(","));
         let params = [Param::Text(&terms.worker), Param::Text(&items)];
         let rows = make(&mut |session| session.call(call, &params, ReadCells::Answers))?;
         outcomes.extend(answers::outcomes(&rows, part.len())?);
     }
     Ok(outcomes)
+}
+
+/// An element of the array that the procedure reads.
+fn one_to_json(terms: &CallTerms, report: &ProgressReport<'_>) -> Result<String> {
+    terms.check_key(report.key)?;
+    let mut out = String::from("{\"key\":");
+    put_key(&mut out, terms.key_form(), report.key).map_err(|why| Error::new(ErrorKind::InvalidItem, why))?;
+    let (percent, text) = (kept_percent(report.percent), report.text.and_then(kept_text));
+    let more = json!({"token": report.token, "attempt": report.attempt, "percent": percent, "text": text}).to_string();
+    Ok(out + "," + more.trim_start_matches('{'))
 }
 
 /// The error of a queue whose description has no `progress`.

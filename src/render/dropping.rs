@@ -71,8 +71,8 @@ impl<'a> Target<'a> {
             }
         }
         // Objects of an earlier description that were kept when it changed.
-        let earlier =
-            QueueSpec { attempt_history: true, shards: spec.shards.or(spec.is_own().then_some(2)), ..spec.clone() };
+        let shards = spec.shards.or(spec.is_own().then_some(2));
+        let earlier = QueueSpec { attempt_history: true, progress: true, shards, ..spec.clone() };
         for one in made_by(&earlier)? {
             if matches!(&one, Made::Kept { theirs: false, .. }) && !made.contains(&one) {
                 made.push(one);

@@ -125,6 +125,8 @@ pub(super) fn context(dialect: Dialect, schema: &Identifier, spec: &QueueSpec, t
         table_name,
         own => spec.is_own(),
         beside => table.beside(),
+        // Whether its items' reports go with no other row of ours, by a foreign key.
+        reports_alone => spec.progress && !spec.is_own() && !table.beside(),
         marks_claims => spec.marks_claims(),
         create => table.create,
         key,

@@ -90,6 +90,7 @@ fn of_table(schema: &Identifier, spec: &QueueSpec, table: &TableSpec, kind: &Val
         table => of_kind("table"),
         lease => ours(format!("{queue}_Lease")),
         attempt => ours(format!("{queue}_Attempt")),
+        progress => ours(format!("{queue}_Progress")),
         history,
         waits,
         staged,
@@ -150,7 +151,7 @@ fn key_context(spec: &QueueSpec, key: &KeyColumn, at: usize) -> Value {
         path => columns::path(key.name.as_str()),
         given => drawn_by_us(spec, key) && !spec.is_own(),
         var => key_variable(at),
-        // In the table of the attempts, whose other columns never collide with a name of the table's.
+        // In the tables of the attempts and of the reports, whose other columns never collide with a name of the table's.
         attempted => if spec.is_own() { quoted.clone() } else { key_variable(at) },
         kept => if taken { key_variable(at) } else { quoted.clone() },
         shown => quoted.clone(),

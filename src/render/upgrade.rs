@@ -90,6 +90,7 @@ impl Target<'_> {
         let context = context! {
             objects => dropped, indexes, grants, columns, shards,
             queue => dialect.queue_stem(&new.queue),
+            beside_no_more => is_beside(old) && !is_beside(new),
             operates_no_more => operates_no_more.map(Identifier::as_str),
         };
         let before = self.objects("schema/upgrade_before.sql", context.clone())?;
@@ -164,6 +165,10 @@ fn unchanged<'a>(
     columns
         .iter()
         .filter(move |column| !changes.iter().any(|change| change.table == *place && change.column.name == column.name))
+}
+
+fn is_beside(spec: &QueueSpec) -> bool {
+    spec.table().is_some_and(|table| table.beside())
 }
 
 fn makes(objects: &[Made], wanted: &Name) -> bool {

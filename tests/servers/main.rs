@@ -40,6 +40,7 @@ mod presence;
 mod procedure;
 mod procedures;
 mod progress;
+mod progress_of_others;
 mod random_tables;
 mod readme_sql;
 mod rebalance;

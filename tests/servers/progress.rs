@@ -38,23 +38,23 @@ fn put(queue: &Queue, count: usize) {
     queue.enqueue(&vec![NewItem::default(); count], None).unwrap();
 }
 
-fn claim(queue: &Queue, max: u32) -> Batch {
+pub fn claim(queue: &Queue, max: u32) -> Batch {
     queue.claim(max, Duration::ZERO).unwrap()
 }
 
-fn report<'a>(item: &Item<'a>, percent: Option<i32>, text: Option<&'a str>) -> ProgressReport<'a> {
+pub fn report<'a>(item: &Item<'a>, percent: Option<i32>, text: Option<&'a str>) -> ProgressReport<'a> {
     ProgressReport { key: item.key(), token: item.token(), attempt: item.attempt(), percent, text }
 }
 
-fn answer(queue: &Queue, report: ProgressReport<'_>) -> Answer {
+pub fn answer(queue: &Queue, report: ProgressReport<'_>) -> Answer {
     queue.report_progress(&[report]).unwrap()[0].answer
 }
 
-fn seen(queue: &Queue, key: &str) -> Option<(Option<i32>, Option<String>)> {
+pub fn seen(queue: &Queue, key: &str) -> Option<(Option<i32>, Option<String>)> {
     queue.progress(&[key]).unwrap().pop().map(|Progress { percent, text, .. }| (percent, text))
 }
 
-fn settle(queue: &Queue, item: &Item<'_>, action: Action) {
+pub fn settle(queue: &Queue, item: &Item<'_>, action: Action) {
     assert_eq!(queue.settle(&[Settlement::new(item, action)], None).unwrap()[0].answer, Answer::Ok);
 }
 

@@ -8,16 +8,29 @@ use std::time::Duration;
 const SPEC: &str = "queue = \"Mail\"\nprogress = true\nbackoff = \"none\"\nexpires = \"Until\"\n\
     columns = [{ name = \"N\", type = \"integer\" }, { name = \"Until\", type = \"timestamp\" }]\n";
 
+/// The same in a table of somebody else's, with next to nothing.
+const DESCRIBED: &str = "\n[table]\nname = \"mails\"\ncreate = true\nkey = [\"Id\"]\n[table.status]\ncolumn = \"State\"\n\
+    values = { Pending = 0, Processing = 1, Completed = 2, Failed = 3 }\n";
+
 fn shell() -> Shell {
+    shell_of(SPEC)
+}
+
+fn shell_of(spec: &str) -> Shell {
     let shell = Shell::empty();
-    shell.write("mail.toml", SPEC);
+    shell.write("mail.toml", spec);
     shell.ok(&["install", "mail.toml"]);
     shell
 }
 
 #[test]
 fn a_command_reports_how_far_it_is_while_it_runs() {
-    let shell = shell();
+    for table in ["", DESCRIBED] {
+        reports_are_shown(&shell_of(&format!("{SPEC}{table}")));
+    }
+}
+
+fn reports_are_shown(shell: &Shell) {
     let key = shell.ok(&["enqueue", "Mail", "N=1"]).trim().to_owned();
     // It reports twice, and ends when it has been seen.
     let script = "echo '7 <begun>' > \"$READPAST_PROGRESS\"; sleep 0.2; echo '42% page 42 of 100' >> \"$READPAST_PROGRESS\"; \
@@ -38,7 +51,7 @@ fn a_command_reports_how_far_it_is_while_it_runs() {
         let json = &shell.run(&["show", "Mail", "--json"]).json()[0];
         assert_eq!((&json["progress"]["percent"], &json["progress"]["text"]), (&42.into(), &"page 42 of 100".into()));
 
-        let served = Served::start(&shell, &[]).ready();
+        let served = Served::start(shell, &[]).ready();
         let page = served.get(&format!("/queue/Mail/item?key={key}")).body;
         for part in ["<progress max=\"100\" value=\"42\"", "42 %, page 42 of 100; reported"] {
             assert!(page.contains(part), "{part}: {page}");

@@ -30,6 +30,10 @@ the key as key_1, key_2 ...
 {%- macro attempt_at_key(of) %}
 {%- for column in key %}{{ " AND " if not loop.first }}a.key_{{ loop.index }} BETWEEN {{ of }}{{ loop.index }} AND {{ of }}{{ loop.index }}{% endfor -%}
 {% endmacro -%}
+{#- The report of an item, in the table that has them of another table's items. -#}
+{%- macro progress_at_key(of) %}
+{%- for column in key %}{{ " AND " if not loop.first }}p.key_{{ loop.index }} BETWEEN {{ of }}{{ loop.index }} AND {{ of }}{{ loop.index }}{% endfor -%}
+{% endmacro -%}
 {%- macro keys_unnested() -%}
 UNNEST({{ list("key_", "_") }}) WITH ORDINALITY AS k ({{ list("key_") }}, position)
 {%- endmacro -%}

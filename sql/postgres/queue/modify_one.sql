@@ -10,7 +10,7 @@ Settle one item inside the caller's transaction: report the result of its proces
 terminate it. Undone with the caller's other work. Returns an answer as modify_{{ queue }}_set_utx does: OK, LEASE_LOST,
 CONFLICT, ILLEGAL_TRANSITION or NOT_FOUND. What is refused leaves the transaction as it is.
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}{{ ", " ~ queue ~ "_progress" if reports_alone and completion != "keep" }}.
 */
 CREATE OR REPLACE FUNCTION {{ answering }}(
     {{ the_key }} {{ m.key_type() }}, {{ "updated_at_" if own else "token_" }} timestamptz, status_ text, step_ text DEFAULT NULL,
@@ -41,7 +41,7 @@ Settle one item: report the result of its processing, or cancel, pause, resume o
 when the token is not the item's any more (RP023), the transition is not legal (RP024), the item is not there (RP025),
 or worker_ and attempt_num_ no longer hold its lease (RP026). Returns the item as it is now, where it is still there.
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}{{ ", " ~ queue ~ "_progress" if reports_alone and completion != "keep" }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
     {{ the_key }} {{ m.key_type() }}, {{ "updated_at_" if own else "token_" }} timestamptz, status_ text, step_ text DEFAULT NULL,

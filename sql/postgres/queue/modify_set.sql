@@ -33,7 +33,7 @@ operation_ makes the call repeatable: asked again with the same value, the answe
 {%- if not role.due %}
 The table has no due time: what is given back for later is an Error that waits in {{ queue }}_lease until then.
 {%- endif %}
-Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}; queue_awaited.
+Table access order: queue_operation, {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}, queue_transition{% for subtype in subtypes %}, {{ queue ~ "_" ~ subtype.stem }}{% endfor %}{{ ", " ~ queue ~ "_attempt" if attempt_history }}{{ ", " ~ queue ~ "_progress" if reports_alone and completion != "keep" }}; queue_awaited.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(
 {%- filter listed(4) -%}
@@ -124,6 +124,16 @@ BEGIN
             AND d.answer = 'OK' AND d.status = 'Completed'
     ),
 {%- endif %}
+{%- endif %}
+{%- if reports_alone and completion != "keep" %}
+
+    unreported AS (
+        DELETE FROM {{ object(queue ~ "_progress") }} AS p
+        USING decided AS d
+        WHERE
+            {{ m.progress_at_key("d.key_") }}
+            AND d.answer = 'OK' AND d.status = 'Completed'
+    ),
 {%- endif %}
 
 {% if own %}

@@ -7,7 +7,7 @@ Delete up to max_ finished items that fit filter_, lowest key first. filter_ is 
 status it means Completed, PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since
 somebody may still want to see to them; unfinished ones never do. Rows that others hold are passed over. One row:
 purged, and how many it were.
-Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", " ~ queue ~ "_attempt" if attempt_history }}.
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", " ~ queue ~ "_attempt" if attempt_history }}{{ ", " ~ queue ~ "_progress" if reports_alone }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(filter_ json DEFAULT NULL, max_ integer DEFAULT 1000)
 RETURNS TABLE (name text, value bigint)
@@ -68,6 +68,25 @@ BEGIN
         ) AS w;
 {%- endfor %}
     END IF;
+{%- if reports_alone %}
+
+    /* Items that are gone from the table leave nothing behind; a report that has just come is of one that is there. */
+    DELETE FROM {{ object(queue ~ "_progress") }} AS p
+    USING (
+        SELECT {{ m.list("g.key_") }}
+        FROM {{ object(queue ~ "_progress") }} AS g
+        WHERE
+            g.reported_at < now_ - interval '10 minutes'
+            AND NOT EXISTS (
+                SELECT 1
+                FROM {{ table }} AS q
+                WHERE {{ m.at_key("g.key_") }}
+            )
+        ORDER BY {{ m.list("g.key_") }}
+        LIMIT max_
+    ) AS g
+    WHERE {{ m.progress_at_key("g.key_") }};
+{%- endif %}
 
     RETURN QUERY
     WITH found AS MATERIALIZED (
@@ -109,6 +128,14 @@ BEGIN
         DELETE FROM {{ object(queue ~ "_attempt") }} AS a
         USING purged AS p
         WHERE {{ m.attempt_at_key("p.key_") }}
+    )
+{%- endif %}
+{%- if reports_alone %},
+
+    unreported AS (
+        DELETE FROM {{ object(queue ~ "_progress") }} AS p
+        USING purged AS d
+        WHERE {{ m.progress_at_key("d.key_") }}
     )
 {%- endif %}
 

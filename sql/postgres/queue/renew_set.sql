@@ -56,29 +56,8 @@ BEGIN
 {{- check.takes(procedure, takes.renew) }}
 {%- if beside %}
 {%- if lease_sliding %}
-    SELECT ARRAY_AGG(COALESCE(s.held, FALSE) ORDER BY i.position)
-    INTO held_
-    FROM (
-        SELECT
-{{- m.key_read("i.key") }},
-            i.position
-        FROM ROWS FROM (json_to_recordset(items_) AS (key {{ m.key_given() }})) WITH ORDINALITY AS i (key, position)
-        ORDER BY {{ m.list("key_") }}
-    ) AS i
-{%- if role.lease_until %}
-    LEFT JOIN LATERAL (
-        SELECT TRUE AS held
-        FROM {{ table }} AS q
-        WHERE {{ m.at_key("i.key_") }}
-        FOR NO KEY UPDATE SKIP LOCKED
-    ) AS q ON TRUE
-{%- endif %}
-    LEFT JOIN LATERAL (
-        SELECT TRUE AS held
-        FROM {{ object(queue ~ "_lease") }} AS s
-        WHERE {{ "q.held AND " if role.lease_until }}{{ m.lease_at_key("i.key_") }}
-        FOR NO KEY UPDATE SKIP LOCKED
-    ) AS s ON TRUE;
+{%- set of_table = role.lease_until %}
+{%- include "part/hold_beside.sql" %}
 {%- endif %}
     now_ := clock_timestamp();
 {%- endif %}

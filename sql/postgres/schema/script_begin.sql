@@ -35,7 +35,7 @@ CONTENTS                                     each rule stands once, in the objec
            queue_due                         in which of many queues something is due, as due_<queue> finds
            queue_sleep, _ring, _may_ring_fn  who is woken when something is added
            queue_await, queue_ring_waiters   who is woken when an item ends
-  Queue    {{ called }}{{ ", " ~ queue ~ "_type, " ~ queue ~ "_seq" if own }}{{ ", " ~ queue ~ "_lease (what the table has no column for)" if beside }}
+  Queue    {{ called }}{{ ", " ~ queue ~ "_type, " ~ queue ~ "_seq" if own }}{{ ", " ~ queue ~ "_lease (what the table has no column for)" if beside }}{{ ", " ~ queue ~ "_progress" if progress }}
   Public   _utx is called in the caller's transaction, _trx by itself, by the same statements; _set_ takes many items
 
 CALLS
@@ -61,7 +61,7 @@ LOCKS, IN THIS ORDER
   {{ 4 if turns else 3 }}. {{ queue }}_lease: the row beside an item, after the item's own
 {%- endif %}
 {%- if progress %}
-  {{ 4 if turns else 3 }}. {{ queue }}_progress: the row of an item, after the item's own
+  {{ (4 if turns else 3) + (1 if beside else 0) }}. {{ queue }}_progress: the row of an item, after {{ "that" if beside else "the item's own" }}
 {%- endif %}
   queue_transition is only read. queue_recovery, queue_lifeline, queue_retention, queue_sleeper and queue_awaited are passed over where another
   holds them. queue_refused comes last.

@@ -71,6 +71,12 @@ DROP VIEW IF EXISTS {{ object.name }};
 {% endfilter %}
 {%- endfor %}
 {%- endif %}
+{%- if beside_no_more %}
+{% filter statement %}
+/* Reports went with the row beside their item. */
+ALTER TABLE IF EXISTS {{ object(queue ~ "_progress") }} DROP CONSTRAINT IF EXISTS progress_is_{{ queue }};
+{% endfilter %}
+{%- endif %}
 {%- for index in indexes %}
 {% filter statement %}
 /* Made again below, in its new shape. */

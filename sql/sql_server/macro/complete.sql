@@ -47,4 +47,13 @@
 {%- if completion == "delete" %}
         SET @_Written = @_Written + @@ROWCOUNT;
 {%- endif %}
+{%- if reports_alone %}
+
+        DELETE p
+        FROM {{ gone }} AS w
+        INNER JOIN {{ t.progress }} AS p WITH (ROWLOCK)
+            ON {{ item.attempt_of(t, "w", "p") }}
+        WHERE w.[Status] = 'Completed'
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
 {%- endmacro -%}

@@ -13,6 +13,10 @@ variable table's columns of a key are called Key1, Key2 ..., so that no name of 
 {%- macro attempt_of(t, v, a="a") %}
 {%- for k in t.key %}{{ a }}.{{ k.attempted }} = {{ v }}.{{ k.var }}{{ " AND " if not loop.last }}{% endfor %}
 {%- endmacro -%}
+{%- macro attempt_list(t, a="a") %}{% for k in t.key %}{{ a }}.{{ k.attempted }}{{ ", " if not loop.last }}{% endfor %}{% endmacro -%}
+{%- macro attempt_is(t, a="a", q="q") %}
+{%- for k in t.key %}{{ a }}.{{ k.attempted }} = {{ q }}.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
+{%- endmacro -%}
 {%- macro same(t, one, other) %}
 {%- for k in t.key %}{{ one }}.{{ k.var }} = {{ other }}.{{ k.var }}{{ " AND " if not loop.last }}{% endfor %}
 {%- endmacro -%}

@@ -43,3 +43,11 @@
             ON {{ item.attempt_of(t, "l") }}
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- endif %}
+{%- if reports_alone %}
+
+        DELETE p
+        FROM @_Locked AS l
+        INNER JOIN {{ t.progress }} AS p WITH (ROWLOCK)
+            ON {{ item.attempt_of(t, "l", "p") }}
+        OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}

@@ -9,7 +9,7 @@ Items come as a JSON array, or one of them (@IsOne = 1) in the parameters behind
 Locks: the call's row in QueueOperation; then the items, in the order of their keys, each waited for.
 Returns a row per item with its answer, or, to a caller that wants no rows, the answer of one in @Answer, and in @Is its state now.
 An item whose answer is not OK is untouched.
-Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
+Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}{{ ", " ~ queue ~ "_Progress" if reports_alone and completion != "keep" }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(inner) }}
     @Operation uniqueidentifier, @Worker nvarchar(128), @LeaseMs int,

@@ -16,7 +16,7 @@ when the token is not the item's any more (50023), the transition is not legal (
 or @Worker and @AttemptNum no longer hold its lease (50026). Returns the item as it is now, through the worker view.
 {%- endif %}
 When its attempts are spent, an item becomes Failed whatever was asked for, unless it is Completed.
-Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
+Table access order: {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}{{ ", " ~ queue ~ "_Progress" if reports_alone and completion != "keep" }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
 {%- if own %}

@@ -31,7 +31,7 @@ Completed items move to {{ called.history }}.
 {%- endif %}
 @Operation makes the call repeatable: asked again with the same value, the answers come again and nothing is changed;
 {{ "what the first call claimed, Claimed_" ~ queue ~ " returns by its @Claim." if marks_claims else "items claimed by the first call are left to their lease." }}
-Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
+Table access order: QueueOperation, {{ called.table }}, {{ queue ~ "_Lease, " if beside }}QueueTransition{% for u in t.subtypes %}, {{ queue ~ "_" ~ u.stem }}{% endfor %}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}{{ ", " ~ queue ~ "_Progress" if reports_alone and completion != "keep" }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Operation uniqueidentifier, @Worker nvarchar(128), @Items nvarchar(max), @Max int = 0, @LeaseMs int = NULL,

@@ -4,10 +4,10 @@
 {%- set may_go = "fit.[Fits] = 1" ~ ("\n            AND " ~ item.not_waited_for() if after) -%}
 {% filter made("PROCEDURE", procedure) %}
 /*
-Delete up to @Max finished items that fit @Filter, in the order of their keys{{ ", and as many rows of " ~ queue ~ "_Lease\nwhose items are gone" if beside }}. @Filter is that of Find_{{ queue }}; without a status it means Completed,
+Delete up to @Max finished items that fit @Filter, in the order of their keys{{ ", and as many rows of " ~ queue ~ ("_Lease" if beside else "_Progress") ~ "\nwhose items are gone" if beside or reports_alone }}. @Filter is that of Find_{{ queue }}; without a status it means Completed,
 PartiallyCompleted, Cancelled and Terminated. Failed items go only when they are named, since somebody may still want to
 see to them; unfinished ones never do. Rows that others hold are passed over. One row: purged, and how many items it were.
-Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
+Table access order: {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}{{ ", " ~ queue ~ "_Progress" if reports_alone }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Filter nvarchar(max) = NULL, @Max int = 1000
@@ -59,18 +59,19 @@ BEGIN
 {%- endfor %}
 
 {%- include "part/purge_found.sql" %}
-{%- if beside %}
+{#- Rows of a table of ours whose items are gone, unless they are new. -#}
+{%- macro left(place, names, same_as, found_as, at) %}
 
         /* Items that are gone from the table leave nothing behind. A look without locks waits for nobody; another makes sure. */
         DELETE FROM @_Found;
         INSERT INTO @_Found ({{ item.names(t) }})
-        SELECT TOP (@Max) {{ item.of_kept(t) }}
-        FROM {{ t.lease }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        SELECT TOP (@Max) {{ names }}
+        FROM {{ place }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         WHERE
-            s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
+            s.{{ at }} < DATEADD(MINUTE, -10, @_Now)
             AND NOT EXISTS (
                 SELECT 1 FROM {{ table }} AS q WITH (READUNCOMMITTED)
-                WHERE {{ item.among(t) }}{{ item.kept_of(t) }}
+                WHERE {{ item.among(t) }}{{ same_as }}
             )
         OPTION (LOOP JOIN, FORCE ORDER);
 
@@ -81,10 +82,15 @@ BEGIN
 
         DELETE s
         FROM @_Found AS f
-        INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
-            ON {{ item.kept_for(t, "f") }}
-        WHERE s.[UpdatedAt] < DATEADD(MINUTE, -10, @_Now)
+        INNER JOIN {{ place }} AS s WITH (ROWLOCK)
+            ON {{ found_as }}
+        WHERE s.{{ at }} < DATEADD(MINUTE, -10, @_Now)
         OPTION (LOOP JOIN, FORCE ORDER);
+{%- endmacro -%}
+{%- if beside %}
+{{- left(t.lease, item.of_kept(t), item.kept_of(t), item.kept_for(t, "f"), "[UpdatedAt]") }}
+{%- elif reports_alone %}
+{{- left(t.progress, item.attempt_list(t, "s"), item.attempt_is(t, "s"), item.attempt_of(t, "f", "s"), "[ReportedAt]") }}
 {%- endif %}
 
         COMMIT TRANSACTION;

@@ -30,7 +30,7 @@ Remembered attempts go {{ attempt_retention }} s after their end, each of them o
 Workers call it again and again; it does something once in @IntervalMs, and then with each call until nothing is over, for
 one caller at a time. It takes no other terms than these, so a role that may claim may have it. It passes over rows that others
 hold. One row: purged, and how many it were; 0 when it was not the caller's turn or nothing is over.
-Table access order: QueueRetention, passed over when another call holds the row, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}.
+Table access order: QueueRetention, passed over when another call holds the row, {{ called.table }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ ", " ~ queue ~ "_Attempt" if attempt_history }}{{ ", " ~ queue ~ "_Progress" if reports_alone and retention }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @IntervalMs int = 60000, @Max int = 250

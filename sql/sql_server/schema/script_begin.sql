@@ -33,7 +33,7 @@ CONTENTS                                     each rule stands once, in the objec
            QueueRefuse, QueueNoteRefusal     an answer as an error (50023 to 50026); what a table has refused
            QueueCatalog, QueueIsDone         what is installed; whether a call has committed
            QueueDue                          in which of many queues something is due, as Due_<queue> finds
-  Queue    {{ called }}{{ ", " ~ queue ~ "Type, " ~ queue ~ "_Seq" if own }}{{ ", " ~ queue ~ "_Lease (what the table has no column for)" if beside }}; Worker_{{ queue }}_V; {{ queue }}_Setting_V (the limits in force)
+  Queue    {{ called }}{{ ", " ~ queue ~ "Type, " ~ queue ~ "_Seq" if own }}{{ ", " ~ queue ~ "_Lease (what the table has no column for)" if beside }}{{ ", " ~ queue ~ "_Progress" if progress }}; Worker_{{ queue }}_V; {{ queue }}_Setting_V (the limits in force)
   Inner    {{ queue }}_Add, {{ queue }}_Claim, {{ queue }}_Recover, {{ queue }}_Settle, {{ queue }}_Answered{{ ", " ~ queue ~ "_Has_fn" if searchable }}{{ ", " ~ queue ~ "_Room" if limits }}{{ ", " ~ queue ~ "_Spend" if rates }}; nobody is granted these
   Public   _utx works in the caller's transaction, _trx in one of its own; _Set_ takes many items
 
@@ -63,7 +63,7 @@ LOCKS, IN THIS ORDER
   {{ 4 if turns else 3 }}. {{ queue }}_Lease: the row beside an item, after the item's own
 {%- endif %}
 {%- if progress %}
-  {{ 4 if turns else 3 }}. {{ queue }}_Progress: the row of an item, after the item's own
+  {{ (4 if turns else 3) + (1 if beside else 0) }}. {{ queue }}_Progress: the row of an item, after {{ "that" if beside else "the item's own" }}
 {%- endif %}
   QueueTransition is only read. QueueRecovery, QueueLifeline and QueueRetention are passed over where another holds them. QueuePause
   is read before items are locked. QueueRefused comes last.

@@ -19,6 +19,13 @@ IF OBJECT_ID({{ text(grant.on) }}) IS NOT NULL AND DATABASE_PRINCIPAL_ID({{ text
 DROP {{ object.kind }} IF EXISTS {{ object.name }};
 {% endfilter %}
 {%- endfor %}
+{%- if beside_no_more %}
+{% filter statement %}
+/* Reports went with the row beside their item. */
+IF OBJECT_ID({{ literal("Progress_Is_" ~ queue) }}, N'F') IS NOT NULL
+    ALTER TABLE {{ object(queue ~ "_Progress") }} DROP CONSTRAINT [Progress_Is_{{ queue }}];
+{% endfilter %}
+{%- endif %}
 {%- for index in indexes %}
 {% filter statement %}
 /* Made again below, in its new shape. */

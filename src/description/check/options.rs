@@ -21,7 +21,6 @@ pub(super) fn check(spec: &QueueSpec) -> Checked {
     trace(&root.key("trace"), spec)?;
     expires(&root.key("expires"), spec)?;
     after(&root.key("after"), spec)?;
-    progress(&root.key("progress"), spec)?;
     ranges(&root, spec)?;
     backoff(&root.key("backoff"), spec)?;
     let why = || {
@@ -162,11 +161,6 @@ fn after(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
         "needs dedup.answer = \"existing\": an item may wait for an earlier one of its call, which may be a duplicate"
             .to_owned()
     })
-}
-
-fn progress(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
-    // It belongs to the attempt that began at a time, which not every table has, and goes with its item by a foreign key.
-    place.need(!spec.progress || spec.is_own(), || "is for tables of readpast's own".to_owned())
 }
 
 fn backoff(place: &DescriptionPath, spec: &QueueSpec) -> Checked {

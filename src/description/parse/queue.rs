@@ -98,7 +98,7 @@ pub(super) static OPTIONS: [Key<QueueSpec>; 19] = [
     special(key(
         "progress",
         Flag(|spec| &mut spec.progress),
-        "Whether handlers may report how far they are: see below. Not with `table`.",
+        "Whether handlers may report how far they are: see below.",
     )),
     key(
         "claim_by",

@@ -183,6 +183,11 @@ pub fn renew_beside(keys: &[Key]) -> Program {
     Program::new("renew", &[Statement::BesideFree, Beside(Mode::X)], keys)
 }
 
+/// A report in a table of somebody else's, which locks what stands beside it as well, and writes neither.
+pub fn report_beside(keys: &[Key]) -> Program {
+    Program::new("report", &[LOCK_FREE, Statement::BesideFree], keys)
+}
+
 pub fn settle(keys: &[Key]) -> Program {
     Program::new("settle", &SETTLE, keys)
 }

@@ -1,8 +1,8 @@
 //! Proofs that hold in every order of steps.
 
 use super::programs::{
-    add, beside, cancel, claim, give_back, in_groups, purge, recover, renew, renew_beside, report, settle,
-    settle_and_claim, stats,
+    add, beside, cancel, claim, give_back, in_groups, purge, recover, renew, renew_beside, report, report_beside,
+    settle, settle_and_claim, stats,
 };
 use super::search::{explore, group, table};
 use super::statement::Program;
@@ -129,7 +129,7 @@ fn procedures_beside_leases_go_together() {
             recover(),
             purge(),
         ];
-        changing.map(beside).into_iter().chain([renew_beside(&[1, 2])])
+        changing.map(beside).into_iter().chain([renew_beside(&[1, 2]), report_beside(&[1, 2])])
     };
     for one in all() {
         for other in all() {

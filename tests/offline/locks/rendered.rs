@@ -279,7 +279,7 @@ fn the_claim_of_the_model_visits_rows() {
 
 #[test]
 fn the_model_is_of_a_table_with_leases_beside_it() {
-    let spec = r#"{"queue": "Job", "columns": [{"name": "Payload", "type": "text(20)"}],
+    let spec = r#"{"queue": "Job", "columns": [{"name": "Payload", "type": "text(20)"}], "progress": true,
         "table": {"name": "Work", "create": true, "key": [{"name": "Id", "type": "bigint", "source": "table"}],
             "status": {"column": "State", "values": {"Pending": 0, "Processing": 1, "Completed": 2}}}}"#;
     // Reads of rows that are locked with their items, or passed over; which items are gone; whose next attempt is due.
@@ -304,6 +304,7 @@ fn the_model_is_of_a_table_with_leases_beside_it() {
             ("Modify_Q_trx", programs::beside(programs::settle(&[]))),
             ("Modify_Q_utx", programs::beside(programs::settle(&[]))),
             ("Renew_Q_Set_trx", programs::renew_beside(&[])),
+            ("Progress_Q_Set_trx", programs::report_beside(&[])),
             ("Redrive_Q_Set_trx", programs::beside(programs::give_back(&[]))),
             ("Recover_Q_trx", programs::beside(programs::recover())),
         ],

@@ -304,6 +304,8 @@ fn hand_written_procedures_decide_for_themselves() {
     assert!(QueueSpec::from_toml(text).unwrap().columns.is_empty());
     let error = QueueSpec::from_toml(&format!("{text}[lease]\nresume_own = true\n")).unwrap_err();
     assert!(error.message().contains("line 8: lease: is decided by the hand-written procedures"), "{error}");
+    let error = QueueSpec::from_toml(&format!("progress = true\n{text}")).unwrap_err();
+    assert!(error.message().contains("line 1: progress: is decided by the hand-written procedures"), "{error}");
     let error = QueueSpec::from_toml(&text.replace("view = 'v'\n", "")).unwrap_err();
     assert!(error.message().contains("line 2: procedures: the key \"view\" is missing"), "{error}");
 }

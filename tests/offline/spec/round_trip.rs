@@ -252,7 +252,7 @@ fn spec() -> impl Strategy<Value = QueueSpec> {
                 limits: Vec::new(),
                 spread_by: if own && !flag && by_group && dedup { vec![name("CRank")] } else { Vec::new() },
                 after: own && flag && !dedup,
-                progress: own && flag,
+                progress: !matches!(storage, Storage::Procedures(_)) && flag,
                 claim_by: if own {
                     ClaimBySpec { kind: flag, step: by_group != by_priority }
                 } else {

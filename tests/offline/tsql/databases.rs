@@ -108,7 +108,8 @@ pub fn write_queue(name: &str, schema: &Identifier, spec: &QueueSpec, install: &
 pub fn write_drop(name: &str, schema: &Identifier, spec: &QueueSpec, (theirs, install): (&str, &str), script: &str) {
     let (schema, queue) = (schema.quoted(SQL_SERVER.quote_style()), &spec.queue);
     let older = format!(
-        "CREATE TABLE {schema}.[{queue}_Attempt] ([Id] bigint);\nGO\nCREATE SEQUENCE {schema}.[{queue}_ShardTurn] AS bigint;\n"
+        "CREATE TABLE {schema}.[{queue}_Attempt] ([Id] bigint);\nGO\nCREATE TABLE {schema}.[{queue}_Progress] ([Id] bigint);\nGO\n\
+         CREATE SEQUENCE {schema}.[{queue}_ShardTurn] AS bigint;\n"
     );
     let name = format!("{name}_drop");
     begin(&name);

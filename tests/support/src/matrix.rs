@@ -54,8 +54,41 @@ fn present_table() -> Value {
         "lifecycle": {"type": "Kind"}})
 }
 
+/// A table that shows all there is to know of an item: nothing stands beside it.
+fn full_table() -> Value {
+    let mut table = whole_table();
+    table["status"]["values"] = json!({"Pending": "new", "Processing": "busy", "Completed": "done", "Error": "again",
+        "Failed": "bad", "PartiallyCompleted": "half", "Cancelled": "off", "Terminated": "cut", "Paused": "rest"});
+    table
+}
+
+/// Tables of others whose items report how far they are: with a row beside each item and without.
+fn with_reports() -> Vec<(String, QueueSpec)> {
+    let of = |name: &str, table: Value, more: Value| {
+        let mut spec = with(with(base(), "progress", true), "table", table);
+        merge(&mut spec, &more);
+        let spec = QueueSpec::from_text(&spec.to_string()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        (format!("reports_{name}"), spec)
+    };
+    let mut odd = whole_table();
+    odd["key"] = odd_key();
+    let mut local = full_table();
+    local["time"] = json!("local");
+    let rights = json!({"worker": "w", "monitor": "m", "own_types_only": true});
+    vec![
+        of("odd", odd, json!({"completion": "delete", "attempts": {"history": true}})),
+        of("full", full_table(), json!({"roles": rights, "retention": {"failed": "365d"}})),
+        of("full_delete", local, json!({"completion": "delete"})),
+        of(
+            "full_history",
+            full_table(),
+            json!({"completion": {"history": "Job_History"}, "attempts": {"history": true}}),
+        ),
+    ]
+}
+
 /// The options that are of account to it.
-const OF_PRESENT: [&str; 15] = [
+const OF_PRESENT: [&str; 16] = [
     "plain",
     "expires",
     "lifo",
@@ -67,6 +100,7 @@ const OF_PRESENT: [&str; 15] = [
     "history",
     "dedup_existing",
     "retention_failed",
+    "progress",
     "own_types",
     "parts",
     "lease",
@@ -98,15 +132,18 @@ fn claimed_by_others() -> Vec<(String, QueueSpec)> {
     vec![("claimed_bare".to_owned(), read(bare)), ("claimed_whole".to_owned(), read(whole))]
 }
 
+fn odd_key() -> Value {
+    json!([{"name": "Region", "type": "text(10)", "stored": "char", "collation": "Latin1_General_BIN2"},
+        {"name": "Code", "type": "text(10)", "collation": "Latin1_General_BIN2"}, {"name": "Hash", "type": "binary(16)"},
+        {"name": "Number", "type": "decimal(20, 2)"}, {"name": "Id", "type": "bigint", "source": "table"}])
+}
+
 /// Tables whose key has each kind of column that is not like the others: one that has nearly everything, and one that has nothing.
 fn with_odd_keys() -> Vec<(String, QueueSpec)> {
-    let key = json!([{"name": "Region", "type": "text(10)", "stored": "char", "collation": "Latin1_General_BIN2"},
-        {"name": "Code", "type": "text(10)", "collation": "Latin1_General_BIN2"}, {"name": "Hash", "type": "binary(16)"},
-        {"name": "Number", "type": "decimal(20, 2)"}, {"name": "Id", "type": "bigint", "source": "table"}]);
     let parts = json!([{"name": "Mail", "columns": [{"name": "MailTo", "type": "text(254)"}]}]);
     let of = |name: &str, table: Value, more: Value| {
         let mut spec = with(base(), "table", table);
-        spec["table"]["key"] = key.clone();
+        spec["table"]["key"] = odd_key();
         merge(&mut spec, &more);
         let spec = QueueSpec::from_text(&spec.to_string()).unwrap_or_else(|error| panic!("{name}: {error}"));
         (format!("keys_{name}"), spec)
@@ -250,8 +287,6 @@ const REFUSED: &[&str] = &[
     "whole_after",
     "whole_after_kept",
     "whole_after_shards",
-    "whole_progress",
-    "whole_progress_types",
     "whole_dedup_replace",
     "whole_dedup_later",
     "bare_by_type",
@@ -263,7 +298,6 @@ const REFUSED: &[&str] = &[
     "bare_after",
     "bare_after_kept",
     "bare_after_shards",
-    "bare_progress",
     "bare_progress_types",
     "bare_dedup_replace",
     "bare_dedup_later",
@@ -369,6 +403,7 @@ pub fn specs() -> Vec<(String, QueueSpec)> {
     assert_eq!(refused, REFUSED, "one that is not refused any more");
     found.extend(claimed_by_others());
     found.extend(with_odd_keys());
+    found.extend(with_reports());
     let examples = EXAMPLES.iter().map(|(name, text)| (format!("example_{name}"), QueueSpec::from_text(text).unwrap()));
     found.into_iter().chain(examples).collect()
 }
