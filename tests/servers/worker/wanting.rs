@@ -41,7 +41,7 @@ fn end(engine: &Engine, key: &str) -> Answer {
 
 #[test]
 fn an_event_loop_learns_of_items_losses_and_the_stop() {
-    for given in Given::each(&[], &[("lease.ms", "1500"), ("worker.ahead", "0")]) {
+    for given in Given::each(&[], &[("lease.ms", "15000"), ("worker.ahead", "0")]) {
         let engine = Engine::new(&given.queue, WorkerTerms::default());
         let descriptor = engine.want(1).unwrap();
         assert!(!is_readable(descriptor, Duration::from_millis(300)), "there is nothing to do");
