@@ -7,7 +7,10 @@
 {%- macro answer() -%}
 CASE
                 WHEN q.{{ key[0].quoted }} IS NULL THEN 'NOT_FOUND'
-                WHEN {{ "s." ~ t.key[0].kept ~ " IS NULL OR " if beside }}{{ item.status(t) }} <> 'Processing' OR COALESCE({{ item.owner(t) }}, N'') <> @Worker OR {{ item.attempts(t) }} <> COALESCE(i.[Attempt], 0)
+                WHEN
+                    {{ "s." ~ t.key[0].kept ~ " IS NULL OR " if beside }}{{ item.status(t) }} <> 'Processing'
+                    OR COALESCE({{ item.owner(t) }}, N'') <> @Worker
+                    OR {{ item.attempts(t) }} <> COALESCE(i.[Attempt], 0)
                     THEN 'LEASE_LOST'
                 WHEN {{ item.token(t) }} = i.[Token] THEN 'OK'
                 ELSE 'CONFLICT'
@@ -129,7 +132,12 @@ BEGIN
             {{ item.list(t, "i") }},
             {{ began }},
             CASE WHEN i.[Percent] > 100 THEN 100 WHEN i.[Percent] >= 0 THEN i.[Percent] END, i.[Text]
-        FROM (SELECT TOP (@_Count) MAX(o.[Ordinal]) AS [Ordinal] FROM @_Out AS o WHERE o.[Answer] = 'OK' GROUP BY {{ item.list(t, "o") }}) AS o
+        FROM (
+            SELECT TOP (@_Count) MAX(o.[Ordinal]) AS [Ordinal]
+            FROM @_Out AS o
+            WHERE o.[Answer] = 'OK'
+            GROUP BY {{ item.list(t, "o") }}
+        ) AS o
         INNER JOIN @_Item AS i
             ON i.[Ordinal] = o.[Ordinal]
         INNER JOIN {{ t.lease ~ " AS s" if beside else table ~ " AS q" }} WITH (ROWLOCK)
