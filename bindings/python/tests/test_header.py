@@ -85,8 +85,8 @@ def test_the_sources_call_what_is_declared() -> None:
     called: set[str] = set()
     for source in (BINDING / "src").rglob("*.py"):
         called.update(re.findall(r"\blib\.(readpast_\w+)", source.read_text(encoding="utf-8")))
-    # The status is what the call returned; values are asked for by name; the library renews in time by itself; and asyncio, which has
-    # loops that poll no descriptors, is woken by threads.
+    # The status is what the call returned; values are asked for by name; the library renews in time by itself; and
+    # asyncio, which has loops that poll no descriptors, is woken by threads.
     needless = {"readpast_error_status", "readpast_batch_value", "readpast_worker_renew", "readpast_worker_want"}
     assert FUNCTIONS - called == needless
     assert called <= FUNCTIONS
