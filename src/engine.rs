@@ -27,7 +27,19 @@ mod source;
 mod state;
 mod take;
 mod terms;
+#[cfg(unix)]
 mod waker;
+
+/// Event loops of Windows poll no pipes.
+#[cfg(not(unix))]
+mod waker {
+    #[derive(Default)]
+    pub(super) struct Waker;
+
+    impl Waker {
+        pub(super) fn wake(&self) {}
+    }
+}
 
 pub use self::{
     begin::Begin,

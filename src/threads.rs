@@ -31,6 +31,7 @@ pub(crate) use process_end::{end_sign, has_begun as process_ends, leave, this_th
 
 use crate::error::{Error, ErrorKind, Result};
 use std::panic;
+use std::sync::Once;
 use std::thread::{self, JoinHandle};
 
 /// A number of this thread, which no other has as long as it lives. `Thread::id` makes a handle of a thread that Rust did not start, and
@@ -55,7 +56,10 @@ pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<
 /// # Errors
 /// Those of [`start`].
 pub(crate) fn start_unwatched(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    process_end::heed_end();
+    static HEEDED: Once = Once::new();
+
+    // The end of the process may come before the thread runs, and gives its sign all the same; `leave` sees to the order.
+    HEEDED.call_once(process_end::heed_end);
     start(name, || {
         leave(this_thread());
         work();

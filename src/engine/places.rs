@@ -24,6 +24,7 @@ pub(super) struct PlacesEngine {
     arrivals: Arc<Notifier>,
     notifier: Arc<Notifier>,
     /// How many items an event loop wants, of any place.
+    #[cfg(unix)]
     wanted: AtomicUsize,
     /// The place from which the next take begins.
     turn: AtomicUsize,
@@ -46,6 +47,7 @@ impl PlacesEngine {
             engines: Mutex::default(),
             arrivals: Arc::default(),
             notifier: Arc::default(),
+            #[cfg(unix)]
             wanted: AtomicUsize::new(0),
             turn: AtomicUsize::new(0),
             started: AtomicBool::new(false),

@@ -4,6 +4,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::Mutex;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
 
 /// It has no pipe before an event loop asks for one.
 #[derive(Default)]
@@ -20,17 +21,13 @@ impl Waker {
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`]: the system has no descriptor left.
-    #[cfg(unix)]
-    pub(super) fn arm(&self) -> Result<std::os::fd::RawFd> {
-        use std::os::fd::AsRawFd;
-
-        self.empty(|reader| reader.as_raw_fd()).map_err(|error| {
+    pub(super) fn arm(&self) -> Result<RawFd> {
+        self.empty().map_err(|error| {
             Error::new(ErrorKind::Unavailable, format!("no descriptor could be opened for the event loop: {error}"))
         })
     }
 
-    #[cfg_attr(windows, expect(dead_code, reason = "event loops of Windows poll no pipes"))]
-    fn empty<R>(&self, look: impl FnOnce(&PipeReader) -> R) -> io::Result<R> {
+    fn empty(&self) -> io::Result<RawFd> {
         let mut kept = self.0.lock();
         let pipe = match &mut *kept {
             Some(pipe) => pipe,
@@ -43,7 +40,7 @@ impl Waker {
             pipe.reader.read_exact(&mut [0])?;
             pipe.is_full = false;
         }
-        Ok(look(&pipe.reader))
+        Ok(pipe.reader.as_raw_fd())
     }
 
     /// Wakes the loop, if there is one.
@@ -68,7 +65,7 @@ mod tests {
         assert!(!is_full(&waker), "nobody polls");
         // More than a pipe holds.
         for wakes in [1, 70_000] {
-            waker.empty(|_| ()).unwrap();
+            waker.arm().unwrap();
             assert!(!is_full(&waker));
             (0..wakes).for_each(|_| waker.wake());
             assert!(is_full(&waker));

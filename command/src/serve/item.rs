@@ -57,7 +57,7 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         let label = |key: &str| queue.spec().short_number(key).unwrap_or_else(|| printable(key));
         let asked = |key: &str| readpast::ask::waits(queue, key);
         let graph = graph::around(&key, item.state(), &waits, label, asked)?;
-        Ok(([("Waits for", true), ("Waited for by", false)].map(|(title, side)| related(title, side, &waits)), graph))
+        Ok((waits, graph))
     });
     let (waits, graph) = match of_item {
         Ok(found) => found,
@@ -66,6 +66,7 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
             return app.pages.problem(app, request, 400, why, &error_text(&error));
         }
     };
+    let sides = [("Waits for", true), ("Waited for by", false)].map(|(title, side)| related(title, side, &waits));
     let progress = match readpast::ask::progress(queue, &[&key]) {
         Ok(mut progress) => progress.pop().map(|progress| shown_progress(&progress)),
         Err(error) => {
@@ -82,9 +83,9 @@ pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "attempt": item.attempt(),
         "why": why,
         "blocker": blocker,
-        "life": life::stages(queue.spec(), &item),
+        "life": life::stages(queue.spec(), &item, waits.iter().any(|wait| wait.is_parent && !wait.is_over)),
         "attempts": attempts,
-        "waits": waits,
+        "waits": sides,
         "graph": graph,
         "progress": progress,
         "unseen": unseen,

@@ -20,20 +20,15 @@ const STAGES: [(&str, &[ItemState]); 3] = [
     ),
 ];
 
-/// The due time of an item that waits for others begins so.
-const NEVER: &str = "9999-12-31";
-
-/// The stages with their states, where the item is, and the times of each stage.
-pub fn stages(spec: &QueueSpec, item: &Item<'_>) -> Vec<Value> {
+/// The stages with their states, where the item is, and the times of each stage. One that waits for others has no due time yet.
+pub fn stages(spec: &QueueSpec, item: &Item<'_>, waits_for_others: bool) -> Vec<Value> {
     let of = |role| roles::text(spec, item, role);
     let now = item.state();
     let current = STAGES.iter().position(|(_, states)| now.is_some_and(|state| states.contains(&state)));
     let stage = |(at, (name, states)): (usize, &(&str, &[ItemState]))| {
         let is_here = current == Some(at);
         let times = match at {
-            0 => {
-                vec![("enqueued", of("enqueued")), ("due", of("due").filter(|due| is_here && !due.starts_with(NEVER)))]
-            }
+            0 => vec![("enqueued", of("enqueued")), ("due", of("due").filter(|_| is_here && !waits_for_others))],
             1 => vec![
                 (if is_here { "claimed" } else { "last claimed" }, of("started")),
                 ("lease until", of("lease_until").filter(|_| is_here)),

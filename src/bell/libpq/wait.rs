@@ -107,6 +107,7 @@ mod system {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::threads;
     use std::io::Write;
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
@@ -124,5 +125,32 @@ mod tests {
         assert_eq!(wait(Readiness::Read, 600_000), Ok(true));
         end.write_all(b"x").unwrap();
         assert_eq!(wait(Readiness::Read, 600_000), Err("the process ends".to_owned()));
+    }
+
+    /// The test starts itself as the process that ends.
+    #[test]
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn the_end_of_a_process_waits_until_such_a_wait_has_left() {
+        const ENDS: &str = "READPAST_TEST_PROCESS_ENDS";
+
+        if std::env::var_os(ENDS).is_none() {
+            let name = "bell::libpq::wait::tests::the_end_of_a_process_waits_until_such_a_wait_has_left";
+            let mut itself = std::process::Command::new(std::env::current_exe().unwrap());
+            let output = itself.args(["--exact", name, "--nocapture"]).env(ENDS, "1").output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && said.contains("it has left: the process ends"), "{output:?}");
+            return;
+        }
+        let (silent, _server) = UnixStream::pair().unwrap();
+        let (begins, begun) = std::sync::mpsc::channel();
+        let wait = move || {
+            begins.send(()).unwrap();
+            let deadline = Instant::now() + Duration::from_secs(3600);
+            let left = until_ready(silent.as_raw_fd(), Readiness::Read, deadline, threads::end_sign());
+            println!("it has left: {}", left.unwrap_err());
+        };
+        drop(threads::start_unwatched("waits", wait).unwrap());
+        begun.recv().unwrap();
+        std::process::exit(0);
     }
 }
