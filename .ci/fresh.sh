@@ -71,7 +71,7 @@ inside() {
     as_root install --mode=644 /dev/stdin "$machine/home/$user/script"
     # shellcheck disable=SC2016 # the shell in there fills these in
     as_root env -i PATH="$PATH" machine="$machine" user="$user" clone="$clone" network="$1" rust="${rust:-}" \
-        proxies="$(env | grep -iE '^(https?|no)_proxy=|^CARGO_HTTP_|^PIP_(INDEX_URL|PROXY)=|^GOPROXY=' | tr '\n' ' ' || true)" \
+        proxies="$(env | grep -iE '^(https?|no)_proxy=|^CARGO_HTTP_|^PIP_(INDEX_URL|PROXY)=|^GOPROXY=|^NODE_EXTRA_CA_CERTS=' | tr '\n' ' ' || true)" \
         unshare "${spaces[@]}" bash -ec '
             mount -t proc proc "$machine/proc"
             mount -t tmpfs tmpfs "$machine/tmp" -o mode=1777
