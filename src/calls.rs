@@ -44,7 +44,7 @@ pub(crate) use self::{
     group::{clock, head as head_of_group},
     limit::{limits_of, list as limits, set as set_limit},
     lost::Tries,
-    operation::{Attempts, Operation, in_parts, is_done},
+    operation::{Attempts, Operation, in_parts, is_done, new_identity},
     pause::{pause as pause_queue, pauses, pauses_of, resume as resume_queue},
     progress::{progress, report as report_progress, unsupported as no_progress},
     purge::{check_states as check_purged_states, purge, retain},

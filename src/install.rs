@@ -43,7 +43,11 @@ const INSTALLED: &str = "installed";
 /// also [`ErrorKind::InvalidArgument`] for a description that several databases cannot hold together, and
 /// [`ErrorKind::SchemaMismatch`] where the places have different ones.
 pub fn install(config: &Config, spec: Option<&QueueSpec>) -> Result<()> {
-    match found(config)?.each()?.as_slice() {
+    let config = found(config)?;
+    if let Some(spec) = spec.filter(|_| !config.places().is_empty()) {
+        spec.check_several()?;
+    }
+    match config.each()?.as_slice() {
         [one] => install_at(one, spec),
         places => places::install(places, spec),
     }

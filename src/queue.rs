@@ -283,6 +283,29 @@ impl Queue {
         }
     }
 
+    /// The key after which the page behind this one begins, which [`find`](Self::find) has returned for up to `max` items; `None`: it was
+    /// the last. Over several places a page has items of one of them, so that one that is not full may be followed by others.
+    #[must_use]
+    pub fn next_page(&self, page: &Batch, max: u32) -> Option<String> {
+        let (last, is_full) = (page.iter().last()?, page.len() >= max as usize);
+        match &self.0 {
+            Over::One(_) => is_full.then(|| last.key().to_owned()),
+            Over::Places(places) => places.next_page(last.key(), is_full),
+        }
+    }
+
+    /// The start of the place behind that of the page after `after`; `None` behind the last, and where there is one database.
+    #[must_use]
+    pub fn page_behind(&self, after: Option<&str>) -> Option<String> {
+        self.over().and_then(|places| places.page_behind(after))
+    }
+
+    /// Whether a page after `after` begins with the first item of a place.
+    #[must_use]
+    pub fn is_start_of_place(&self, after: &str) -> bool {
+        self.over().is_some_and(|places| places.is_start(after))
+    }
+
     /// As [`find`](Self::find), but reads at most `most` items of the queue, so that it takes no longer in a queue of millions.
     /// The key that is returned with the items says where to go on: it is there when the page is not full and the call may not
     /// have read all items. Keys in the filter are looked up, however many items there are.
@@ -306,7 +329,7 @@ impl Queue {
     /// [`ErrorKind::InvalidItem`] when no item fits, or several: it names them.
     pub fn whole_key(&self, given: &str) -> Result<String> {
         match &self.0 {
-            Over::One(one) => number::whole_key(one, given),
+            Over::One(one) => number::whole_key(&[one], given),
             Over::Places(places) => places.whole_key(given),
         }
     }

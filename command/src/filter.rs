@@ -139,8 +139,8 @@ impl Iterator for Pages<'_> {
                 return Some(Err(error.into()));
             }
         };
-        self.ended = page.len() < self.size as usize;
-        self.after = page.iter().last().map(|item| item.key().to_owned());
+        self.after = self.queue.next_page(&page, self.size);
+        self.ended = self.after.is_none();
         (!page.is_empty()).then_some(Ok(page))
     }
 }

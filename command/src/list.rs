@@ -66,7 +66,9 @@ fn by_state(counted: &Watched) -> String {
         (items > 0).then(|| format!("{state} {items}{more}"))
     });
     let states: Vec<_> = states.collect();
-    if states.is_empty() { "no items".to_owned() } else { states.join(", ") }
+    let away = counted.away.iter().map(|of| format!("; place {} is away: {}", of.place, of.error));
+    let items = if states.is_empty() { "no items".to_owned() } else { states.join(", ") };
+    items + &away.collect::<String>()
 }
 
 fn document(schema: &str, queue: &Installed, counted: &readpast::Result<Watched>) -> Value {
@@ -76,6 +78,9 @@ fn document(schema: &str, queue: &Installed, counted: &readpast::Result<Watched>
             let items = ItemState::ALL.map(|state| (state.as_str().to_owned(), json!(counted.stats.count(state))));
             document["items"] = Value::Object(Map::from_iter(items));
             let capped = ItemState::ALL.into_iter().filter(|state| counted.is_capped(*state));
+            if !counted.away.is_empty() {
+                document["away"] = ask::away(&counted.away);
+            }
             document["more"] = capped.map(ItemState::as_str).collect();
         }
         Err(error) => document["error"] = json!(error.to_string()),

@@ -25,6 +25,7 @@ mod install;
 mod limit;
 mod list;
 mod log;
+mod looked;
 mod moving;
 mod operations;
 mod output;

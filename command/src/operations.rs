@@ -168,6 +168,8 @@ pub fn perform(begun: &[(Queue, i64)], left: i64, quiet: bool, out: &Output) -> 
             format!("`readpast operations resume {} {number}{place}` goes on", queue.name())
         };
         let goes_on = begun[nth..].iter().map(resume).collect::<Vec<_>>().join(", ");
+        // The ends of one leave those of the places behind it.
+        let behind = begun[nth + 1..].iter().map(|of| format!("; {}", resume(of))).collect::<String>();
         let done = queue.run_action(*number, |action| {
             progress.done(u64::try_from(before + action.done).unwrap_or(0));
             stop.signal().is_none()
@@ -176,7 +178,7 @@ pub fn perform(begun: &[(Queue, i64)], left: i64, quiet: bool, out: &Output) -> 
             Ok(Some(action)) => action,
             Ok(None) => {
                 progress.finish();
-                let text = format!("operation {number} has ended, or another process is at work on it");
+                let text = format!("operation {number} has ended, or another process is at work on it{behind}");
                 return Err(Failure::Partly(text, Exit::Refused));
             }
             Err(error) => {
@@ -193,7 +195,7 @@ pub fn perform(begun: &[(Queue, i64)], left: i64, quiet: bool, out: &Output) -> 
                 }
                 (state, _) => {
                     let why = action.result.as_deref().unwrap_or(state);
-                    Err(Failure::Partly(format!("{why}; {so_far}"), Exit::Refused))
+                    Err(Failure::Partly(format!("{why}; {so_far}{behind}"), Exit::Refused))
                 }
             };
         }

@@ -384,9 +384,9 @@ impl Longer {
             for item in page.iter() {
                 *counts.entry(item.state().map_or("", ItemState::as_str)).or_default() += 1;
             }
-            match page.iter().last() {
-                Some(last) if page.len() == MAX_ITEMS as usize => after = Some(last.key().to_owned()),
-                _ => return Ok(Self { than_ms, counts }),
+            after = queue.next_page(&page, MAX_ITEMS);
+            if after.is_none() {
+                return Ok(Self { than_ms, counts });
             }
         }
     }

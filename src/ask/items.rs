@@ -66,8 +66,7 @@ pub(super) static FIND: Question = Question {
         let progress = progress_of(queue, &page)?;
         let around = |key| Around { progress: progress.get(key), ..Around::default() };
         let items: Vec<_> = page.iter().map(|found| item(queue.spec(), &found, &around(found.key()))).collect();
-        let next = page.iter().last().filter(|_| page.len() == max as usize).map(|last| json!(last.key()));
-        Ok(format!("{{\"items\":[{}],\"after\":{}}}", items.join(","), next.unwrap_or_default()))
+        Ok(format!("{{\"items\":[{}],\"after\":{}}}", items.join(","), json!(queue.next_page(&page, max))))
     },
 };
 

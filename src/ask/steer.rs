@@ -79,8 +79,7 @@ fn steer(verb: Verb, queue: &Queue, given: &Given<'_>) -> Result<String> {
         (Some(items), None) if after.is_none() => (items.iter().map(super::given::GivenItem::as_ref).collect(), None),
         (None, Some(filter)) if operation.is_none() => {
             page = queue.find(&verb.narrow(filter), after.as_deref(), max)?;
-            let next = page.iter().last().filter(|_| page.len() == max as usize).map(|last| last.key().to_owned());
-            (refs(&page), next)
+            (refs(&page), queue.next_page(&page, max))
         }
         _ => {
             let forms =

@@ -42,6 +42,11 @@ impl Operation {
     }
 }
 
+/// A new identity, in the order in which the server's index grows.
+pub(crate) fn new_identity(dialect: Dialect) -> String {
+    by_time(dialect, Uuid::now_v7()).to_string()
+}
+
 impl Operation {
     /// The identity of another call in the same transaction, by a name of it; in a repetition the same.
     pub(crate) fn of_another(&self, dialect: Dialect, name: &str) -> Result<String> {

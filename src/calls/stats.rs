@@ -48,7 +48,9 @@ pub(crate) fn watch(on: &dyn Sessions, terms: &CallTerms, calls: &Calls, most: i
     let types = types.iter().map(|name| OfType { name: name.clone(), ..OfType::default() });
     let mut watched = Watched { types: types.collect(), ..Watched::default() };
     for row in 0..rows.len() {
-        let key = terms.key_of(text(row, 5).to_owned());
+        // A pause has a type there.
+        let key = text(row, 5).to_owned();
+        let key = if text(row, 0) == "pause" { key } else { terms.key_of(key) };
         watched.record(&FigureRow {
             name: text(row, 0),
             value: number(row, 1),

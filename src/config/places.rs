@@ -39,6 +39,7 @@ impl Config {
             }
             let connection = connection::changed(&base, attributes)
                 .map_err(|error| error.in_context(format_args!("place {name}")))?;
+            check(name)?;
             with.set(&format!("places.{name}"), &connection)?;
         }
         Ok(with)
@@ -104,14 +105,16 @@ impl Config {
 
 /// Checks the name of a place, which stands before keys.
 fn check(name: &str) -> Result<()> {
-    let fits = (1..=40).contains(&name.len())
+    // `places.query` is another setting.
+    let fits = name != "query"
+        && (1..=40).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
     if fits {
         return Ok(());
     }
     let name = Excerpt(name);
     Err(refuse(format!(
-        "a place cannot be called {name}: use letters, digits, hyphens and underscores (ASCII), 40 at most"
+        "a place cannot be called {name}: use letters, digits, hyphens and underscores (ASCII), 40 at most, and not query"
     )))
 }
 
@@ -134,6 +137,7 @@ mod tests {
         for (found, part) in [
             (&[("n1", "Server=b"), ("n1", "Server=c")][..], "two places"),
             (&[("a b", "Server=b")], "letters"),
+            (&[("query", "Server=b")], "not query"),
             (&[("n1", "Server")], "place n1"),
             (&[("n1", "")], "place n1"),
         ] {

@@ -9,7 +9,6 @@ use crate::threads;
 /// Installs at each of them, by their names. It changes nothing where they differ, but by a part of this same install.
 pub(super) fn install(places: &[Config], spec: Option<&QueueSpec>) -> Result<()> {
     if let Some(spec) = spec {
-        spec.check_several()?;
         compare(places, spec)?;
     }
     let mut done = Vec::new();

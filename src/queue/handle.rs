@@ -84,8 +84,6 @@ pub(crate) struct Places {
     pub(super) list: Arc<PlaceList>,
     /// The handle's own handle on each place, once that is open, in the order of the names.
     pub(super) queues: Vec<OnceLock<Queue>>,
-    /// Which place is asked first. Each call begins at the next one.
-    pub(super) turn: AtomicUsize,
     pub(super) interrupted: AtomicBool,
     /// The handle that this was shared from: its interrupt reaches this one, too.
     pub(super) parent: Option<Arc<Self>>,
@@ -98,8 +96,8 @@ pub(crate) struct Places {
 impl Places {
     pub(super) fn on(list: Arc<PlaceList>, parent: Option<Arc<Self>>, operator: Option<Arc<str>>) -> Self {
         let queues = list.names().iter().map(|_| OnceLock::new()).collect();
-        let (turn, interrupted) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Self { list, queues, turn, interrupted, parent, operator, opening: Mutex::new(()) }
+        let interrupted = AtomicBool::new(false);
+        Self { list, queues, interrupted, parent, operator, opening: Mutex::new(()) }
     }
 
     /// Another handle, with an interrupt of its own.
@@ -188,6 +186,8 @@ pub(super) struct PlaceList {
     pub(super) changed: Condvar,
     /// The number of the first that was open.
     pub(super) first: OnceLock<usize>,
+    /// Which place is asked first. Each call, by any handle, begins at the next one.
+    pub(super) turn: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -227,7 +227,11 @@ impl PlaceList {
     /// The error for a call to a place that is not open.
     pub(super) fn away(&self, number: usize) -> Error {
         let name = self.names.get(number).map_or("", String::as_str);
-        let why = self.state.lock().failures.get(number).cloned().flatten();
+        let state = self.state.lock();
+        if state.closed {
+            return crate::pool::closed();
+        }
+        let why = state.failures.get(number).cloned().flatten();
         why.unwrap_or_else(|| Error::new(ErrorKind::Unreachable, "it has not answered yet").in_context(at(name)))
     }
 }

@@ -14,11 +14,34 @@ const NAMED: usize = 10;
 /// Items of one look.
 const PAGE: u32 = 50;
 
-pub(super) fn whole_key(queue: &QueueInner, given: &str) -> Result<String> {
+/// The items that a short number fits in one database.
+pub(super) struct Fitting {
+    keys: Vec<String>,
+    /// The month of the number.
+    month: String,
+}
+
+/// The whole key of the item that a short number means, among those that fit it in each database; anything else is a key.
+pub(super) fn whole_key(queues: &[&QueueInner], given: &str) -> Result<String> {
+    let mut found: Option<Fitting> = None;
+    for queue in queues {
+        let Some(fitting) = fitting(queue, given)? else { return Ok(given.to_owned()) };
+        match &mut found {
+            Some(found) => found.keys.extend(fitting.keys),
+            none => *none = Some(fitting),
+        }
+    }
+    match (queues.first(), found) {
+        (Some(queue), Some(found)) => found.only(queue.terms.spec.queue.as_str(), given),
+        _ => Ok(given.to_owned()),
+    }
+}
+
+fn fitting(queue: &QueueInner, given: &str) -> Result<Option<Fitting>> {
     let form = queue.terms.key_form();
     // A short number may stand behind its place.
     let bare = form.here(given).unwrap_or(given);
-    let Some(number) = queue.terms.spec.read_number(bare) else { return Ok(given.to_owned()) };
+    let Some(number) = queue.terms.spec.read_number(bare) else { return Ok(None) };
     let now_ms = clock(queue, CallKind::Find)?;
     let span = now_ms.and_then(|now_ms| number.span(now_ms));
     let span = span.ok_or_else(|| Error::new(ErrorKind::Protocol, "the server's time cannot be read"))?;
@@ -41,24 +64,29 @@ pub(super) fn whole_key(queue: &QueueInner, given: &str) -> Result<String> {
             _ => break,
         }
     }
-    let name = &queue.terms.spec.queue;
-    let refused = |what: String| Err(Error::new(ErrorKind::InvalidItem, what));
-    match found.as_slice() {
-        [key] => Ok(key.clone()),
-        [] => refused(format!(
-            "queue {name} has no item with the short number {} in {}, the latest month in which this time has passed; an older \
-             item takes its whole key",
-            Excerpt(given),
-            span.month
-        )),
-        several => {
-            let more = if several.len() > NAMED { " and more" } else { "" };
-            let several = &several[..several.len().min(NAMED)];
-            refused(format!(
-                "the short number {} means several items of queue {name}: {}{more}; give more of its digits, or a whole key",
+    Ok(Some(Fitting { keys: found, month: span.month.to_string() }))
+}
+
+impl Fitting {
+    fn only(self, name: &str, given: &str) -> Result<String> {
+        let refused = |what: String| Err(Error::new(ErrorKind::InvalidItem, what));
+        match self.keys.as_slice() {
+            [key] => Ok(key.clone()),
+            [] => refused(format!(
+                "queue {name} has no item with the short number {} in {}, the latest month in which this time has passed; an \
+                 older item takes its whole key",
                 Excerpt(given),
-                several.join(", ")
-            ))
+                self.month
+            )),
+            several => {
+                let more = if several.len() > NAMED { " and more" } else { "" };
+                let several = &several[..several.len().min(NAMED)];
+                refused(format!(
+                    "the short number {} means several items of queue {name}: {}{more}; give more of its digits, or a whole key",
+                    Excerpt(given),
+                    several.join(", ")
+                ))
+            }
         }
     }
 }

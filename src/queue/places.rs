@@ -56,7 +56,7 @@ impl Places {
         if ready.is_empty() {
             ready = self.open_ones().collect();
         }
-        let first = self.turn.fetch_add(1, Ordering::Relaxed) % ready.len().max(1);
+        let first = self.list.turn.fetch_add(1, Ordering::Relaxed) % ready.len().max(1);
         ready.rotate_left(first);
         ready
     }
@@ -97,12 +97,12 @@ impl Places {
             let Some((number, queue, filter)) = self.page(filter, after.as_deref())? else {
                 return Ok(Batch::default());
             };
-            let found = queue.find(&filter, Self::behind(after.as_deref()), max)?;
+            let found = queue.find(&filter, self.behind(after.as_deref()), max)?;
             if !found.is_empty() {
                 return Ok(found);
             }
-            let Some(next) = self.names().get(number + 1) else { return Ok(found) };
-            after = Some(format!("{next}/"));
+            let Some(next) = self.start_behind(number) else { return Ok(found) };
+            after = Some(next);
         }
     }
 
@@ -115,10 +115,9 @@ impl Places {
         most: u32,
     ) -> Result<(Batch, Option<String>)> {
         let Some((number, queue, filter)) = self.page(filter, after)? else { return Ok((Batch::default(), None)) };
-        let (found, further) = queue.look(&filter, Self::behind(after), max, most)?;
+        let (found, further) = queue.look(&filter, self.behind(after), max, most)?;
         let is_over = further.is_none() && found.len() < max as usize;
-        let next = self.names().get(number + 1).filter(|_| is_over).map(|name| format!("{name}/"));
-        Ok((found, further.or(next)))
+        Ok((found, further.or_else(|| self.start_behind(number).filter(|_| is_over))))
     }
 
     /// The place of a page, with the filter for it. `None`: the filter has keys, and none from there on.
@@ -132,9 +131,29 @@ impl Places {
         Ok(None)
     }
 
-    /// The key to go on after at a place; a place's name alone is its beginning.
-    fn behind(after: Option<&str>) -> Option<&str> {
-        after.filter(|key| !key.ends_with('/'))
+    /// The key to go on after at a place; none at its start.
+    fn behind<'k>(&self, after: Option<&'k str>) -> Option<&'k str> {
+        after.filter(|key| !self.is_start(key))
+    }
+
+    /// Whether a page after this begins with the first item of a place.
+    pub(super) fn is_start(&self, after: &str) -> bool {
+        after.strip_suffix('/').is_some_and(|name| self.names().iter().any(|known| known == name))
+    }
+
+    /// The start of the place behind that with this number.
+    fn start_behind(&self, number: usize) -> Option<String> {
+        self.names().get(number + 1).map(|name| format!("{name}/"))
+    }
+
+    /// [`Queue::next_page`]: a page that is not full was the last of its place.
+    pub(super) fn next_page(&self, last: &str, is_full: bool) -> Option<String> {
+        if is_full { Some(last.to_owned()) } else { self.start_behind(self.number_of(last).ok()?) }
+    }
+
+    /// [`Queue::page_behind`].
+    pub(super) fn page_behind(&self, after: Option<&str>) -> Option<String> {
+        self.start_behind(after.map_or(Ok(0), |key| self.number_of(key)).ok()?)
     }
 
     pub(super) fn interrupt(&self) {

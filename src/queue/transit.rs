@@ -13,7 +13,6 @@ use crate::session::{ReadCells, Session};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-use uuid::Uuid;
 
 /// The action's word in both records.
 pub(crate) const REBALANCE: &str = "rebalance";
@@ -77,7 +76,7 @@ impl QueueInner {
     /// all of them have changed since they were read.
     pub(super) fn leave(&self, to: &str, items: &[(ItemRef<'_>, CheckedItem)]) -> Result<Option<Transit>> {
         let own = self.backend.calls("move items", COMMIT)?;
-        let operation = Uuid::now_v7().to_string();
+        let operation = calls::new_identity(self.terms.dialect);
         let text = format!("moved to the place {to}");
         let left = in_parts(self.terms.dialect, items, None, true, |part| {
             let response = Some(text.as_str());

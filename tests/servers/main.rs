@@ -33,6 +33,7 @@ mod moves;
 mod others;
 mod pauses;
 mod places;
+mod places_pages;
 mod places_total;
 mod postgres_claims;
 mod postgres_plans;

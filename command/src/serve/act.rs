@@ -11,6 +11,7 @@ use super::request::Request;
 use super::right::Right;
 use super::search::{Fields, checked, fields, filter, query};
 use super::{App, places};
+use crate::looked;
 use crate::output::note;
 use crate::sampler::Sampler;
 use perform::{Ended, Shown, perform};
@@ -82,7 +83,7 @@ pub fn preview(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let found = filter(&fields)
         // Items that were named are all shown, and the form names the states that it takes of them.
         .map(|filter| if names_keys { filter } else { verb.narrow(filter) })
-        .map(|filter| places::look(queue, &filter, COUNTED, app.most))
+        .map(|filter| looked::look(queue, &filter, COUNTED, app.most))
         .and_then(|looked| looked.failure.map_or(Ok((looked.pages, looked.more)), |error| Err(error_text(&error))));
     match found {
         Ok((pages, is_cut)) => {

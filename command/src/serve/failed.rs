@@ -4,7 +4,8 @@ use super::answer::Answer;
 use super::fingerprint::{common, fingerprint};
 use super::pages::Page;
 use super::request::Request;
-use super::{App, items, places};
+use super::{App, items};
+use crate::looked;
 use crate::roles;
 use crate::sampler::Sampler;
 use readpast::item::Trouble;
@@ -73,7 +74,7 @@ fn grouped(errors: &[Trouble]) -> Groups {
 fn times(app: &App, sampler: &Sampler, groups: &mut Groups) -> readpast::Result<bool> {
     let queue = &sampler.queue;
     let filter = Filter { states: vec![ItemState::Failed, ItemState::Error], ..Filter::default() };
-    let looked = places::look(queue, &filter, READ, app.most);
+    let looked = looked::look(queue, &filter, READ, app.most);
     for item in looked.pages.iter().flat_map(Batch::iter) {
         let (Some(state), Some(error)) = (item.state(), roles::text(queue.spec(), &item, "error")) else { continue };
         // As the samples have it: the first line, 200 characters of it.

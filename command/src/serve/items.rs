@@ -75,7 +75,7 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         }
         Err(why) => {
             problem = Some(why.clone());
-            further = behind(queue, request.one("after"));
+            further = queue.page_behind(request.one("after"));
         }
     }
     let typed =
@@ -87,6 +87,7 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
         "items": items,
         "next": next,
         "further": further,
+        "elsewhere": further.as_deref().is_some_and(|key| queue.is_start_of_place(key)),
         "problem": problem,
         "query": search::query(&fields),
         "verbs": verbs(app, request, &search::states(&fields)),
@@ -96,14 +97,6 @@ pub fn list(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     let page =
         Page::of_queue("items.html", "Items", queue, format!("Items of {}", queue.name()), data).below_queue(queue);
     app.pages.answer(app, request, status, page)
-}
-
-/// Where the next place begins after the one that failed.
-fn behind(queue: &Queue, after: Option<&str>) -> Option<String> {
-    let places = queue.places();
-    let failed =
-        after.and_then(|key| key.split_once('/')).and_then(|(name, _)| places.iter().position(|of| of == name));
-    places.get(failed.unwrap_or(0) + 1).map(|place| format!("{place}/"))
 }
 
 /// How far an item is.

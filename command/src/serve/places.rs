@@ -1,45 +1,7 @@
 //! Queues over several databases: pages go through their places.
 
 use super::encoding::encode;
-use readpast::{Batch, Error, Filter, Queue};
-
-/// A bounded look at each place.
-#[derive(Default)]
-pub struct Looked {
-    pub pages: Vec<Batch>,
-    /// Whether there may be more items than these.
-    pub more: bool,
-    /// Why a place has none.
-    pub failure: Option<Error>,
-}
-
-/// Up to `max` items of all places.
-pub fn look(queue: &Queue, filter: &Filter, max: u32, most: u32) -> Looked {
-    let places = queue.places();
-    let (mut looked, mut left, mut number) = (Looked::default(), max, 0);
-    loop {
-        let after = places.get(number).filter(|_| number > 0).map(|place| format!("{place}/"));
-        match queue.look(filter, after.as_deref(), left, most) {
-            Ok((page, further)) => {
-                looked.more |= further.is_some_and(|key| !key.ends_with('/')) || page.len() >= left as usize;
-                left = left.saturating_sub(u32::try_from(page.len()).unwrap_or(left));
-                // The page is of the next place that has keys of the filter.
-                let of = page.iter().last().and_then(|item| places.iter().position(|place| is_at(item.key(), place)));
-                number = number.max(of.unwrap_or(number));
-                looked.pages.push(page);
-            }
-            Err(error) => drop(looked.failure.get_or_insert(error)),
-        }
-        number += 1;
-        if number >= places.len() || left == 0 {
-            return looked;
-        }
-    }
-}
-
-fn is_at(key: &str, place: &str) -> bool {
-    key.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'))
-}
+use readpast::Queue;
 
 /// The handle at the place that an address names; that of all places, or of the one database, where it names none.
 pub fn at(queue: &Queue, place: Option<&str>) -> readpast::Result<Queue> {

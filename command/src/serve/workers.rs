@@ -3,7 +3,8 @@
 use super::answer::Answer;
 use super::pages::Page;
 use super::request::Request;
-use super::{App, items, places};
+use super::{App, items};
+use crate::looked;
 use crate::sampler::{History, Sampler};
 use crate::{concerns, roles};
 use readpast::item::{RegisteredWorker, utc_ms, utc_text};
@@ -81,7 +82,7 @@ pub fn page(app: &App, request: &Request) -> Answer {
 fn leases(app: &App, sampler: &Sampler, workers: &mut BTreeMap<String, Worker>) -> readpast::Result<()> {
     let spec = sampler.queue.spec();
     let filter = Filter { states: vec![ItemState::Processing], ..Filter::default() };
-    let looked = places::look(&sampler.queue, &filter, READ, app.most);
+    let looked = looked::look(&sampler.queue, &filter, READ, app.most);
     for item in looked.pages.iter().flat_map(Batch::iter) {
         let owner = roles::text(spec, &item, "owner").unwrap_or_default();
         let (Some(worker), Some(until)) = (workers.get_mut(&owner), roles::text(spec, &item, "lease_until")) else {

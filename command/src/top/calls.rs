@@ -1,9 +1,10 @@
 //! Calls to the database, on a thread of their own: the terminal answers to keys and signals while one is under way.
 
 use super::model::{Row, Sampled, View};
+use crate::looked;
 use crate::sampler::Sampler;
 use readpast::OperatorVerb as Verb;
-use readpast::{Answer, Filter, Item, ItemRef, ItemState, Queue};
+use readpast::{Answer, Batch, Filter, Item, ItemRef, ItemState, Queue};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -90,14 +91,15 @@ impl Call {
 }
 
 fn rows(queue: &Queue, filter: &Filter) -> readpast::Result<Vec<Row>> {
-    let (batch, _) = queue.look(filter, None, LISTED, READ)?;
+    let looked = looked::look(queue, filter, LISTED, READ);
+    looked.failure.map_or(Ok(()), Err)?;
     let row = |item: Item<'_>| {
         let error = crate::roles::text(queue.spec(), &item, "error");
         let error = error.as_deref().and_then(|error| error.lines().next()).unwrap_or_default().to_owned();
         let (key, token) = (item.key().to_owned(), token(item));
         Row { key, state: item.state(), token, attempt: item.attempt(), error }
     };
-    Ok(batch.iter().map(row).collect())
+    Ok(looked.pages.iter().flat_map(Batch::iter).map(row).collect())
 }
 
 /// An item in full.

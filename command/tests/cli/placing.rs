@@ -54,6 +54,8 @@ fn every_subcommand_finds_the_places_of_a_configuration_file() {
     assert_eq!(pending(lines[0]) + pending(lines[1]), 12, "{listed}");
     assert!(lines[0].starts_with("north  Pending ") && lines[1].starts_with("south  Pending "), "{listed}");
     assert!(ok(&["stats", "Mail"]).contains("12"), "of both");
+    assert_eq!(ok(&["show", "Mail", "--status", "Pending"]).lines().count(), 12);
+    assert!(ok(&["cancel", "Mail", "--dry-run", "--status", "Pending"]).contains("12"));
     assert_eq!(run(&shell, &["places", "Mail", "--json"]).json()[1]["items"]["Pending"], pending(lines[1]));
 
     // One item, by its key; one place, by its name.

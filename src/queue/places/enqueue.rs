@@ -1,5 +1,6 @@
 //! Puts items in at their places: by the columns of `spread_by`, or all of a call where its identity leads.
 
+use crate::calls::{new_identity, settlements_to_json};
 use crate::description::place_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::{ItemRef, NewItem, Outcome, Receipt, Settlement};
@@ -7,8 +8,8 @@ use crate::queue::handle::{Places, at};
 use crate::queue::{Queue, enqueue};
 use uuid::Uuid;
 
-/// How many identities are drawn until one leads to a place that answers.
-const MOST_DRAWN: usize = 200;
+/// How many hashes are computed to find an identity that leads to a place that answers: one for each place and identity.
+const MOST_HASHED: usize = 20_000;
 
 impl Places {
     /// [`crate::Queue::enqueue`]: a call for each place.
@@ -27,7 +28,7 @@ impl Places {
         };
         let checked = enqueue::check(&self.any().any().terms, items)?;
         let numbers: Vec<_> = checked.iter().map(number).collect();
-        let id = operation.map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
+        let id = operation.map_or_else(|| self.new_identity(), str::to_owned);
         let items: Vec<_> = items.iter().zip(&checked).collect();
         let done = self.to_each(&numbers, &items, |queue, items| enqueue::put(queue.any(), items, Some(&id)));
         done.map_err(|error| under(error, id))
@@ -46,18 +47,18 @@ impl Places {
         }
         let mut failed: Vec<String> = Vec::new();
         loop {
-            let ready: Vec<_> = self.in_turn().into_iter().map(|(name, _)| name.to_owned()).collect();
-            let wanted = ready.into_iter().find(|name| !failed.contains(name));
-            let id = self.identity(wanted.as_deref());
-            if let Some(name) = wanted {
-                match enqueue::enqueue(&self.at(&name)?.any().hasty(), items, Some(&id)) {
+            let ready =
+                self.in_turn().into_iter().map(|(name, _)| name).filter(|name| !failed.iter().any(|it| it == name));
+            let (id, place) = self.drawn(&ready.collect::<Vec<_>>());
+            if let Some(name) = place {
+                match enqueue::enqueue(&self.at(name)?.any().hasty(), items, Some(&id)) {
                     Ok(receipts) => return Ok(receipts),
                     // Nothing was sent: another place takes them.
                     Err(error) if error.kind() == ErrorKind::Unreachable => {
-                        failed.push(name);
+                        failed.push(name.to_owned());
                         continue;
                     }
-                    Err(error) if !error.is_retryable() => return Err(error.in_context(at(&name))),
+                    Err(error) if !error.is_retryable() => return Err(error.in_context(at(name))),
                     Err(_) => {}
                 }
             }
@@ -66,12 +67,24 @@ impl Places {
         }
     }
 
-    /// A new identity, which leads to that place.
-    fn identity(&self, place: Option<&str>) -> String {
-        let names = || self.names().iter().map(String::as_str);
-        let mut drawn = (0..MOST_DRAWN).map(|_| Uuid::now_v7().to_string());
-        let fits = |id: &String| place.is_none() || place_of(names(), id) == place;
-        drawn.find(fits).unwrap_or_else(|| Uuid::now_v7().to_string())
+    /// A new identity and the place to which it leads: the first of these, else any of them. None of them where so many places are away
+    /// that no identity was found: a call never goes to another place than its repetition.
+    fn drawn<'p>(&self, ready: &[&'p str]) -> (String, Option<&'p str>) {
+        let mut other = None;
+        for _ in 0..(MOST_HASHED / self.names().len()).max(1) {
+            let id = self.new_identity();
+            let place = place_of(self.names().iter().map(String::as_str), &id);
+            let place = ready.iter().copied().find(|name| Some(*name) == place);
+            if place.is_some() && place == ready.first().copied() {
+                return (id, place);
+            }
+            other = other.or_else(|| place.map(|place| (id, place)));
+        }
+        other.map_or_else(|| (self.new_identity(), None), |(id, place)| (id, Some(place)))
+    }
+
+    fn new_identity(&self) -> String {
+        new_identity(self.any().any().terms.dialect)
     }
 
     /// The place of an identity.
@@ -88,7 +101,7 @@ impl Places {
         operation: Option<&str>,
         call: impl Fn(&Queue, &[ItemRef<'_>], &str) -> Result<Vec<Outcome>> + Sync,
     ) -> Result<Vec<Outcome>> {
-        let id = operation.map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
+        let id = operation.map_or_else(|| self.new_identity(), str::to_owned);
         let done = self.for_each(items, |item| item.key, |queue, part| call(queue, part, &id));
         done.map_err(|error| under(error, id))
     }
@@ -99,7 +112,13 @@ impl Places {
         settlements: &[Settlement<'_>],
         operation: Option<&str>,
     ) -> Result<Vec<Outcome>> {
-        let id = operation.map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
+        let id = operation.map_or_else(|| self.new_identity(), str::to_owned);
+        // All are checked before the first place settles its own.
+        for (i, one) in settlements.iter().enumerate() {
+            if let Some(queue) = self.nth(self.number_of(one.key)?) {
+                settlements_to_json(&queue.any().terms, std::slice::from_ref(one), i)?;
+            }
+        }
         let done = self.for_each(settlements, |one| one.key, |queue, part| queue.settle(part, Some(&id)));
         done.map_err(|error| under(error, id))
     }

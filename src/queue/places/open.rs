@@ -6,6 +6,7 @@ use crate::queue::Queue;
 use crate::queue::handle::{Opened, PlaceList, PlaceListState, at};
 use crate::sync::{Condvar, Mutex};
 use crate::threads;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,7 @@ impl PlaceList {
             state: Mutex::new(PlaceListState { failures: vec![None; names.len()], ..PlaceListState::default() }),
             changed: Condvar::new(),
             first: OnceLock::new(),
+            turn: AtomicUsize::new(0),
             names,
         });
         for (number, mut config) in each.into_iter().enumerate() {
@@ -102,15 +104,19 @@ fn run(list: &Weak<PlaceList>, config: &Config, number: usize) {
         let Some(list) = list.upgrade() else { return };
         let place = list.names[number].clone();
         let mut state = list.state.lock();
+        if state.closed {
+            // It was closed meanwhile; the place, if it is open, closes behind the lock.
+            drop(state);
+            return;
+        }
         let kept = opened.and_then(|queue| list.keep(number, queue));
         match kept {
             Ok(()) => {
                 state.failures[number] = None;
-                let watchers = std::mem::take(&mut state.watchers);
+                let watchers: Vec<_> = state.watchers.iter().filter_map(Weak::upgrade).collect();
                 drop(state);
                 list.changed.notify_all();
-                watchers.iter().filter_map(Weak::upgrade).for_each(|watcher| watcher.opened());
-                list.state.lock().watchers.extend(watchers);
+                watchers.iter().for_each(|watcher| watcher.opened());
                 if let Some(since) = since.map(|since: Instant| since.elapsed()) {
                     log::warn!("queue {name}: the place {place} is open after {:.1} s", since.as_secs_f64());
                 }

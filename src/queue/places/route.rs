@@ -2,8 +2,8 @@
 
 use crate::error::{Error, ErrorKind, Excerpt, Result};
 use crate::item::{Filter, Progress, place_of_key};
-use crate::queue::Queue;
 use crate::queue::handle::{Places, at};
+use crate::queue::{Queue, number};
 use crate::threads;
 
 impl Places {
@@ -94,23 +94,8 @@ impl Places {
         if self.any().spec().read_number(given).is_none() {
             return Ok(given.to_owned());
         }
-        let (mut found, mut missing) = (Vec::new(), None);
-        for (name, queue) in self.all()? {
-            match queue.whole_key(given) {
-                Ok(key) => found.push(key),
-                Err(error) if error.kind() == ErrorKind::InvalidItem => missing = Some(error.in_context(at(name))),
-                Err(error) => return Err(error.in_context(at(name))),
-            }
-        }
-        match (found.as_slice(), missing) {
-            ([key], _) => Ok(key.clone()),
-            ([], Some(error)) => Err(error),
-            (several, _) => {
-                let message =
-                    format!("the short number {} means several items: {}", Excerpt(given), several.join(", "));
-                Err(Error::new(ErrorKind::InvalidItem, message))
-            }
-        }
+        let all = self.all()?;
+        number::whole_key(&all.iter().map(|(_, queue)| queue.any()).collect::<Vec<_>>(), given)
     }
 }
 

@@ -1,9 +1,11 @@
 //! An action that was confirmed: items that were chosen by key as they were shown, a small one at once, and any other behind the page.
 
+use super::super::App;
 use super::super::items::error_text;
 use super::super::request::Request;
-use super::super::{App, places};
 use super::{COUNTED, SEEN, TOKEN};
+use crate::filter::Pages;
+use crate::looked;
 use readpast::OperatorVerb as Verb;
 use readpast::{Answer, Batch, Error, Filter, Item, ItemRef, ItemState, Queue};
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,23 +80,26 @@ fn why(error: Error) -> String {
 }
 
 fn by_key(app: &App, queue: &Queue, verb: Verb, filter: &Filter, shown: &Shown<'_>) -> Result<Ended, String> {
-    let page = queue.find(filter, None, COUNTED).map_err(why)?;
+    let pages = Pages::of(queue, filter, COUNTED)
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(|error| error.message())?;
+    let found = || pages.iter().flat_map(Batch::iter);
     if verb == Verb::Purge {
         // It takes no tokens.
         let is_same = |item: &Item<'_>| shown.item(*item) == ItemRef::from(*item);
-        let keys: Vec<_> = page.iter().filter(is_same).map(|item| item.key().to_owned()).collect();
+        let keys: Vec<_> = found().filter(is_same).map(|item| item.key().to_owned()).collect();
         let expected = count(keys.len());
         let filter = Filter { keys: Some(keys), ..filter.clone() };
         return at_once(app, queue.begin_actions(verb, &filter, Some(expected)).map_err(why)?);
     }
-    let items: Vec<_> = page.iter().map(|item| shown.item(item)).collect();
+    let items: Vec<_> = found().map(|item| shown.item(item)).collect();
     let outcomes = queue.act(verb, &items).map_err(why)?;
     let done = outcomes.iter().filter(|outcome| outcome.answer == Answer::Ok).count();
     Ok(Ended::Now(count(done), count(outcomes.len() - done)))
 }
 
 fn by_filter(app: &App, queue: &Queue, verb: Verb, filter: &Filter) -> Result<Ended, String> {
-    let looked = places::look(queue, filter, COUNTED, app.most);
+    let looked = looked::look(queue, filter, COUNTED, app.most);
     looked.failure.map_or(Ok(()), |error| Err(why(error)))?;
     let items = || looked.pages.iter().flat_map(Batch::iter);
     let possible = items().filter(|item| item.state().is_some_and(|state| verb.takes(state))).count();
