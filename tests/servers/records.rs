@@ -397,3 +397,37 @@ fn an_action_ends_with_its_queue() {
         assert!(action.ended_at.is_some() && !action.is_held);
     }
 }
+
+/// A lifeline has the items of a worker taken, so no login of another queue may report one.
+#[test]
+fn a_login_reports_lifelines_only_of_queues_from_which_it_may_claim() {
+    for database in Database::each().into_iter().filter(|database| !database.is_sql_server()) {
+        install_mail(&database);
+        let role = format!("reporter_{}", std::process::id());
+        let mut session = database.session();
+        let mut run = |statement: &str| {
+            session
+                .execute(&statement.replace("{role}", &role), &[])
+                .unwrap_or_else(|error| panic!("{statement}: {error}"))
+        };
+        let report = "SELECT readpast.queue_workers_seen('[{\"queue\": \"mail_box\", \"worker\": \"w\", \"grace\": 1}]', 'h', 1, '1')";
+        let ends = "SELECT readpast.queue_workers_seen('[{\"queue\": \"mail_box\", \"worker\": \"w\", \"grace\": 0}]', 'h', 1, '1')";
+        let known = "SELECT COUNT(*)::bigint FROM readpast.queue_lifeline AS f WHERE f.worker = 'w'";
+        let may = "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA readpast TO {role}";
+        let may_not = "REVOKE ALL ON FUNCTION readpast.next_mail_box_set_trx FROM {role}";
+        let mut counts = Vec::new();
+        run("CREATE ROLE {role}");
+        run("GRANT USAGE ON SCHEMA readpast TO {role}");
+        for (right, call) in [(may_not, report), (may, report), (may_not, ends), (may, ends)] {
+            run(may);
+            run(right);
+            run("SET SESSION AUTHORIZATION {role}");
+            run(call);
+            run("RESET SESSION AUTHORIZATION");
+            counts.push(format!("{:?}", run(known).value(0, 0)));
+        }
+        run("DROP OWNED BY {role}");
+        run("DROP ROLE {role}");
+        assert_eq!(counts, ["Integer(0)", "Integer(1)", "Integer(1)", "Integer(0)"]);
+    }
+}

@@ -84,6 +84,7 @@ BEGIN
             )
         ORDER BY {{ m.list("g.key_") }}
         LIMIT max_
+        FOR UPDATE OF g SKIP LOCKED
     ) AS g
     WHERE {{ m.progress_at_key("g.key_") }};
 {%- endif %}

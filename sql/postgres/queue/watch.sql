@@ -90,7 +90,7 @@ hour), claimed_mean_ms.
 {%- if limits %}
 due.startable_ms: for how long the oldest item has been due that has room within the limits, of a hundred keys that have any.
 {%- endif %}
-Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", its history" if history }}.
+Table access order: {{ table_name }}{{ ", " ~ queue ~ "_lease" if beside }}{{ ", its history" if history }}{{ "; queue_limit" if limits }}.
 */
 CREATE OR REPLACE FUNCTION {{ function }}(most_ integer DEFAULT 10000)
 RETURNS TABLE (name text, value bigint, capped boolean, ms bigint, detail text, key text)

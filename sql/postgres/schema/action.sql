@@ -113,7 +113,8 @@ REVOKE ALL ON FUNCTION {{ object("queue_action_step") }}(bigint, text, integer, 
 /*
 A process reports its workers, {"queue", "worker", "grace"} in workers_: when one begins and then every half minute, those of all its
 queues at once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
-With a grace in milliseconds, sessions of the worker hold its lock (queue_lifeline_take); with 0 they do not.
+With a grace in milliseconds, sessions of the worker hold its lock (queue_lifeline_take); with 0 they do not. It counts only for queues from which
+the login may claim: it has the items of a worker taken whose lock is free.
 Table access order: queue_lifeline, queue_worker.
 */
 CREATE OR REPLACE FUNCTION {{ object("queue_workers_seen") }}(workers_ json, host_ text, process_ bigint, version_ text) RETURNS void
@@ -125,12 +126,15 @@ DECLARE
 BEGIN
     DELETE FROM {{ object("queue_lifeline") }} AS f
     USING JSON_TO_RECORDSET(workers_) AS r (queue text, worker text, grace integer)
-    WHERE f.queue = r.queue AND f.worker = r.worker AND r.grace = 0;
+    WHERE
+        f.queue = r.queue AND f.worker = r.worker AND r.grace = 0
+        AND has_function_privilege(session_user, TO_REGPROC(format('%s.%I', {{ text(schema) }}, 'next_' || r.queue || '_set_trx')), 'EXECUTE');
     INSERT INTO {{ object("queue_lifeline") }} AS f (queue, worker, grace_ms, server_began)
     SELECT r.queue, r.worker, r.grace, pg_postmaster_start_time()
     FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text, grace integer)
     WHERE
         r.grace > 0
+        AND has_function_privilege(session_user, TO_REGPROC(format('%s.%I', {{ text(schema) }}, 'next_' || r.queue || '_set_trx')), 'EXECUTE')
         AND NOT EXISTS (
             SELECT 1
             FROM {{ object("queue_lifeline") }} AS k

@@ -36,6 +36,8 @@ DECLARE
     workers_ text[];
     free_ text[];
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM {{ object("queue_lifeline") }} AS f WHERE f.queue = queue_) THEN RETURN FALSE;
+    END IF;
     UPDATE {{ object("queue_recovery") }} AS r
     SET looked_at = now_
     FROM (

@@ -2,8 +2,8 @@
 {%- macro lock(worker) -%}
 CONCAT(N'readpast ', SCHEMA_ID({{ text(schema_name) }}), N' ', {{ worker }})
 {%- endmacro -%}
-{#- No session but this one's own has it. To a session its own lock looks free. -#}
-{%- macro is_free(worker) -%}
+{#- This session has not got it: to a session its own lock looks free. Whether another has it, APPLOCK_TEST or sp_getapplock says. -#}
+{%- macro is_not_own(worker) -%}
 APPLOCK_MODE(N'public', {{ lock(worker) }}, N'Session') = N'NoLock'
 {%- endmacro -%}
 {#- When the server began, as every login may see: it made tempdb then. -#}

@@ -1,4 +1,4 @@
-        IF @Recover > 0
+        IF @Recover > 0{{ " AND @Recover <> 2" if resume_own }}
             EXECUTE {{ object("QueueRecoveryTurn") }} '{{ queue }}', @_Now, @Recover OUTPUT, @_MyTurn OUTPUT, @_Dead OUTPUT;
 {%- if resume_own %}
         /* A worker that begins anew takes up at once what it left. */

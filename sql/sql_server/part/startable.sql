@@ -55,6 +55,7 @@
             SET @_HasLooked = 1;
         END TRY
         BEGIN CATCH
-            IF @@TRANCOUNT > 0 THROW;
+            /* A count that waits too long, or loses a deadlock, leaves the rest of the look. */
+            IF @@TRANCOUNT > 0 OR ERROR_NUMBER() NOT IN (1205, 1222) THROW;
         END CATCH;
     END;

@@ -63,7 +63,7 @@ hour), claimed_mean_ms.
 {%- if limits %}
 due.startable_ms: for how long the oldest item has been due that has room within the limits, of a hundred keys that have any.
 {%- endif %}
-Table access order: {{ called.table }}{{ ", its history" if t.history and not beside }}{{ ", " ~ queue ~ "_Lease" if beside }}.
+Table access order: {{ called.table }}{{ ", its history" if t.history and not beside }}{{ ", " ~ queue ~ "_Lease" if beside }}{{ "; QueueTurn, QueueLimit" if limits }}.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
     @Most int = 10000

@@ -94,7 +94,8 @@ END;
 /*
 A process reports its workers, {"queue", "worker", "grace"} in @Workers: when one begins and then every half minute, those of all its
 queues at once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
-With a grace in milliseconds, sessions of the worker hold its lock (QueueLifelineTake); with 0 they do not.
+With a grace in milliseconds, sessions of the worker hold its lock (QueueLifelineTake); with 0 they do not. It counts only for queues from which the
+login may claim: it has the items of a worker taken whose lock is free.
 Table access order: QueueLifeline, QueueWorker.
 */
 {{ create_or_alter }} PROCEDURE {{ object("QueueWorkersSeen") }}
@@ -109,7 +110,13 @@ BEGIN
     DECLARE @_Count int, @_Began datetime2(7) = {{ lifeline.server_began() }};
 
     INSERT INTO @_Seen ([Queue], [Worker], [GraceMs])
-    SELECT j.[Queue], j.[Worker], MIN(j.[GraceMs])
+    SELECT
+        j.[Queue], j.[Worker],
+        /* Asked here: the procedures of one owner call each other without a check. */
+        CASE
+            WHEN HAS_PERMS_BY_NAME({{ text(schema ~ ".") }} + QUOTENAME(N'Next_' + j.[Queue] + N'_Set_trx'), N'OBJECT', N'EXECUTE') = 1
+                THEN MIN(j.[GraceMs])
+        END
     FROM OPENJSON(@Workers) WITH ([Queue] varchar(40) '$.queue', [Worker] nvarchar(128) '$.worker', [GraceMs] int '$.grace') AS j
     GROUP BY j.[Queue], j.[Worker];
     SET @_Count = @@ROWCOUNT;

@@ -732,16 +732,22 @@ Table access order: QueueRecovery, QueueLifeline, QueueRefused, each passed over
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Lock nvarchar(255), @_Code int;
+    DECLARE @_Lock nvarchar(255), @_Code int, @_LookedMs bigint, @_RecoveredMs bigint;
 
     SET @Dead = NULL;
     IF @Recover > 2 AND @MyTurn = 0
     BEGIN
-        IF EXISTS (
-            SELECT 1
-            FROM {{ object("QueueRecovery") }} AS r WITH (READUNCOMMITTED)
-            WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[LookedAt], @Now)) >= 500
-        )
+        /* Also as it is not committed yet. Most calls end here. */
+        SELECT
+            @_LookedMs = ABS(DATEDIFF_BIG(MILLISECOND, r.[LookedAt], @Now)), @_RecoveredMs = ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now))
+        FROM {{ object("QueueRecovery") }} AS r WITH (READUNCOMMITTED)
+        WHERE r.[Queue] = @Queue;
+        IF @_LookedMs < 500 AND @_RecoveredMs < @Recover
+        BEGIN
+            SET @Recover = 0;
+            RETURN;
+        END;
+        IF @_LookedMs >= 500
             EXECUTE {{ object("QueueLifelineLook") }} @Queue, @Now;
 
         UPDATE r
@@ -777,7 +783,7 @@ BEGIN
     FROM {{ object("QueueLifeline") }} AS f WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE
         f.[Queue] = @Queue AND {{ lifeline.is_dead("f", lifeline.server_began(), "@Now") }}
-        AND {{ lifeline.is_free("f.[Worker]") }}
+        AND {{ lifeline.is_not_own("f.[Worker]") }}
     ORDER BY f.[Worker];
     IF @Dead IS NULL RETURN;
 

@@ -41,7 +41,7 @@ BEGIN
     SET [LookedAt] = @Now
     FROM {{ object("QueueRecovery") }} AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[LookedAt], @Now)) >= 500;
-    IF @@ROWCOUNT = 0 RETURN;
+    IF @@ROWCOUNT = 0 OR NOT EXISTS (SELECT 1 FROM {{ object("QueueLifeline") }} AS f WITH (READUNCOMMITTED) WHERE f.[Queue] = @Queue) RETURN;
 
     UPDATE f
     SET [FreeSince] = CASE WHEN l.[Free] = 1 THEN @Now END
@@ -49,7 +49,7 @@ BEGIN
     CROSS APPLY (
         SELECT
             CASE
-                WHEN {{ lifeline.is_free("f.[Worker]") }}
+                WHEN {{ lifeline.is_not_own("f.[Worker]") }}
                     THEN APPLOCK_TEST(N'public', {{ lifeline.lock("f.[Worker]") }}, N'Exclusive', N'Session')
                 ELSE 0
             END AS [Free]

@@ -463,6 +463,8 @@ DECLARE
     workers_ text[];
     free_ text[];
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM "readpast"."queue_lifeline" AS f WHERE f.queue = queue_) THEN RETURN FALSE;
+    END IF;
     UPDATE "readpast"."queue_recovery" AS r
     SET looked_at = now_
     FROM (
@@ -2156,7 +2158,8 @@ REVOKE ALL ON FUNCTION "readpast"."queue_action_step"(bigint, text, integer, big
 /*
 A process reports its workers, {"queue", "worker", "grace"} in workers_: when one begins and then every half minute, those of all its
 queues at once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
-With a grace in milliseconds, sessions of the worker hold its lock (queue_lifeline_take); with 0 they do not.
+With a grace in milliseconds, sessions of the worker hold its lock (queue_lifeline_take); with 0 they do not. It counts only for queues from which
+the login may claim: it has the items of a worker taken whose lock is free.
 Table access order: queue_lifeline, queue_worker.
 */
 CREATE OR REPLACE FUNCTION "readpast"."queue_workers_seen"(workers_ json, host_ text, process_ bigint, version_ text) RETURNS void
@@ -2169,12 +2172,15 @@ DECLARE
 BEGIN
     DELETE FROM "readpast"."queue_lifeline" AS f
     USING JSON_TO_RECORDSET(workers_) AS r (queue text, worker text, grace integer)
-    WHERE f.queue = r.queue AND f.worker = r.worker AND r.grace = 0;
+    WHERE
+        f.queue = r.queue AND f.worker = r.worker AND r.grace = 0
+        AND has_function_privilege(session_user, TO_REGPROC(format('%s.%I', '"readpast"', 'next_' || r.queue || '_set_trx')), 'EXECUTE');
     INSERT INTO "readpast"."queue_lifeline" AS f (queue, worker, grace_ms, server_began)
     SELECT r.queue, r.worker, r.grace, pg_postmaster_start_time()
     FROM JSON_TO_RECORDSET(workers_) AS r (queue text, worker text, grace integer)
     WHERE
         r.grace > 0
+        AND has_function_privilege(session_user, TO_REGPROC(format('%s.%I', '"readpast"', 'next_' || r.queue || '_set_trx')), 'EXECUTE')
         AND NOT EXISTS (
             SELECT 1
             FROM "readpast"."queue_lifeline" AS k

@@ -489,7 +489,7 @@ BEGIN
     SET [LookedAt] = @Now
     FROM [readpast].[QueueRecovery] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[LookedAt], @Now)) >= 500;
-    IF @@ROWCOUNT = 0 RETURN;
+    IF @@ROWCOUNT = 0 OR NOT EXISTS (SELECT 1 FROM [readpast].[QueueLifeline] AS f WITH (READUNCOMMITTED) WHERE f.[Queue] = @Queue) RETURN;
 
     UPDATE f
     SET [FreeSince] = CASE WHEN l.[Free] = 1 THEN @Now END
@@ -1279,16 +1279,22 @@ CREATE OR ALTER PROCEDURE [readpast].[QueueRecoveryTurn]
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Lock nvarchar(255), @_Code int;
+    DECLARE @_Lock nvarchar(255), @_Code int, @_LookedMs bigint, @_RecoveredMs bigint;
 
     SET @Dead = NULL;
     IF @Recover > 2 AND @MyTurn = 0
     BEGIN
-        IF EXISTS (
-            SELECT 1
-            FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
-            WHERE r.[Queue] = @Queue AND ABS(DATEDIFF_BIG(MILLISECOND, r.[LookedAt], @Now)) >= 500
-        )
+        /* Also as it is not committed yet. Most calls end here. */
+        SELECT
+            @_LookedMs = ABS(DATEDIFF_BIG(MILLISECOND, r.[LookedAt], @Now)), @_RecoveredMs = ABS(DATEDIFF_BIG(MILLISECOND, r.[RecoveredAt], @Now))
+        FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED)
+        WHERE r.[Queue] = @Queue;
+        IF @_LookedMs < 500 AND @_RecoveredMs < @Recover
+        BEGIN
+            SET @Recover = 0;
+            RETURN;
+        END;
+        IF @_LookedMs >= 500
             EXECUTE [readpast].[QueueLifelineLook] @Queue, @Now;
 
         UPDATE r
@@ -1526,7 +1532,8 @@ GO
 /*
 A process reports its workers, {"queue", "worker", "grace"} in @Workers: when one begins and then every half minute, those of all its
 queues at once. Another process of the same name begins anew. Rows of workers that have not reported for a week go when another begins.
-With a grace in milliseconds, sessions of the worker hold its lock (QueueLifelineTake); with 0 they do not.
+With a grace in milliseconds, sessions of the worker hold its lock (QueueLifelineTake); with 0 they do not. It counts only for queues from which the
+login may claim: it has the items of a worker taken whose lock is free.
 Table access order: QueueLifeline, QueueWorker.
 */
 CREATE OR ALTER PROCEDURE [readpast].[QueueWorkersSeen]
@@ -1541,7 +1548,13 @@ BEGIN
     DECLARE @_Count int, @_Began datetime2(7) = (SELECT d.[create_date] FROM sys.databases AS d WHERE d.[database_id] = 2);
 
     INSERT INTO @_Seen ([Queue], [Worker], [GraceMs])
-    SELECT j.[Queue], j.[Worker], MIN(j.[GraceMs])
+    SELECT
+        j.[Queue], j.[Worker],
+        /* Asked here: the procedures of one owner call each other without a check. */
+        CASE
+            WHEN HAS_PERMS_BY_NAME(N'[readpast].' + QUOTENAME(N'Next_' + j.[Queue] + N'_Set_trx'), N'OBJECT', N'EXECUTE') = 1
+                THEN MIN(j.[GraceMs])
+        END
     FROM OPENJSON(@Workers) WITH ([Queue] varchar(40) '$.queue', [Worker] nvarchar(128) '$.worker', [GraceMs] int '$.grace') AS j
     GROUP BY j.[Queue], j.[Worker];
     SET @_Count = @@ROWCOUNT;
