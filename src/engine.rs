@@ -127,15 +127,14 @@ impl Engine {
     pub fn want(&self, max: u32) -> Result<std::os::fd::RawFd> {
         take::check_wanted(max)?;
         self.start()?;
-        let waker = self.notifier().waker();
-        let descriptor = waker.arm()?;
+        let descriptor = self.notifier().arm()?;
         match &self.0 {
             Works::One(one) => one.want(max as usize),
             Works::Places(places) => places.want(max as usize),
         }
         // A stop, or a failure, may have come before.
         if self.is_stopping() {
-            waker.wake();
+            self.notifier().waker().wake();
         }
         Ok(descriptor)
     }

@@ -141,7 +141,7 @@ impl Session {
     pub fn call(&mut self, text: &Arc<str>, params: &[Param<'_>], shape: ReadCells) -> Result<Rows> {
         let (text, bound) = (Arc::clone(text), bind::all(params));
         let mut rows = self.ask(move |link| link.call(&text, &bound, shape))?;
-        if let (Some(rows), Some(prefix), true) = (&mut rows, &self.prefix, shape.has_keys()) {
+        if let (Some(rows), Some(prefix), true) = (&mut rows, &self.prefix, shape.has_answers()) {
             rows.put_before_keys(prefix);
         }
         rows.ok_or_else(|| {

@@ -18,6 +18,9 @@ pub(super) struct Notifier {
 struct NotifierState {
     count: u64,
     is_over: bool,
+    /// How many changes there were when an event loop last began to wait.
+    #[cfg(unix)]
+    armed_at: u64,
 }
 
 impl Notifier {
@@ -26,6 +29,21 @@ impl Notifier {
         self.state.lock().count += 1;
         self.more.notify_all();
         self.waker.wake();
+    }
+
+    /// Empties the descriptor of an event loop, and wakes the loop at once if a change has come since it last did so: the loop may have
+    /// looked before it.
+    #[cfg(unix)]
+    pub(super) fn arm(&self) -> crate::error::Result<std::os::fd::RawFd> {
+        let descriptor = self.waker.arm()?;
+        let mut state = self.state.lock();
+        let count = state.count;
+        let is_news = std::mem::replace(&mut state.armed_at, count) != count;
+        drop(state);
+        if is_news {
+            self.waker.wake();
+        }
+        Ok(descriptor)
     }
 
     pub(super) fn waker(&self) -> &Waker {
@@ -80,6 +98,22 @@ mod tests {
         assert_eq!(notifier.after(1, Duration::MAX), Some(2), "also after the end");
         assert_eq!(notifier.after(2, Duration::MAX), None);
         assert_eq!(notifier.after(u64::MAX, Duration::MAX), None);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn an_event_loop_misses_no_change_between_its_look_and_its_wait() {
+        let notifier = Notifier::default();
+        let armed = || {
+            notifier.arm().unwrap();
+            notifier.waker.is_full()
+        };
+        assert!(!armed());
+        notifier.notify();
+        // It has looked for the first change, and then comes the second.
+        notifier.notify();
+        assert!(armed(), "it looks once more");
+        assert!(!armed());
     }
 
     #[test]

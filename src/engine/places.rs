@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::item::{Answer, place_of_key};
 use crate::queue::{Opened, Queue};
 use crate::sync::Mutex;
+use crate::threads;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -63,6 +64,7 @@ impl PlacesEngine {
     /// Takes up the work at places that were opened since.
     fn join(&self) {
         let Some(places) = self.queue.over() else { return };
+        let mut joined = Vec::new();
         let mut engines = self.engines.lock();
         for (name, queue) in places.open_ones() {
             if engines.iter().any(|(known, _)| known == name) {
@@ -70,16 +72,21 @@ impl PlacesEngine {
             }
             let outward = Outward { notifier: Arc::clone(&self.notifier), arrivals: Some(Arc::clone(&self.arrivals)) };
             let one = OneEngine::new(queue, self.terms.clone(), outward);
+            #[cfg(unix)]
+            one.want(self.wanted.load(Ordering::SeqCst));
+            Arc::make_mut(&mut engines).push((name.to_owned(), one.clone()));
+            joined.push((name, one));
+        }
+        // A start may log, by the program's code.
+        drop(engines);
+        for (name, one) in joined {
             if self.stopped.load(Ordering::SeqCst) {
                 one.stop();
             } else if self.started.load(Ordering::SeqCst)
                 && let Err(error) = one.start()
             {
-                log::error!("queue {}: no worker at the place {name}: {error}", queue.name());
+                log::error!("queue {}: no worker at the place {name}: {error}", self.queue.name());
             }
-            #[cfg(unix)]
-            one.want(self.wanted.load(Ordering::SeqCst));
-            Arc::make_mut(&mut engines).push((name.to_owned(), one));
         }
     }
 
@@ -158,6 +165,9 @@ impl PlacesEngine {
         for (name, one) in self.engines().iter() {
             let is_mine = |i: &usize| place_of_key(reported[*i].key) == Some(name);
             let mine: Vec<_> = (0..reported.len()).filter(is_mine).collect();
+            if mine.is_empty() {
+                continue;
+            }
             let ended = one.end_as_reported(&mine.iter().map(|i| reported[*i]).collect::<Vec<_>>());
             mine.into_iter().zip(ended).for_each(|(i, answer)| answers[i] = answer);
         }
@@ -188,7 +198,8 @@ impl PlacesEngine {
 
     pub(super) fn abandon(&self) {
         self.stop();
-        self.engines().iter().for_each(|(_, one)| one.abandon());
+        // Each may wait for its database.
+        threads::each(&self.engines(), |(_, one)| one.abandon());
     }
 
     pub(super) fn close(&self, patience: Duration) -> Result<()> {

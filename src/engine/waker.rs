@@ -43,6 +43,11 @@ impl Waker {
         Ok(pipe.reader.as_raw_fd())
     }
 
+    #[cfg(test)]
+    pub(super) fn is_full(&self) -> bool {
+        self.0.lock().as_ref().is_some_and(|pipe| pipe.is_full)
+    }
+
     /// Wakes the loop, if there is one.
     pub(super) fn wake(&self) {
         if let Some(pipe) = &mut *self.0.lock()
@@ -61,14 +66,13 @@ mod tests {
     fn a_loop_is_woken_once_until_it_looks() {
         let waker = Waker::default();
         waker.wake();
-        let is_full = |waker: &Waker| waker.0.lock().as_ref().is_some_and(|pipe| pipe.is_full);
-        assert!(!is_full(&waker), "nobody polls");
+        assert!(!waker.is_full(), "nobody polls");
         // More than a pipe holds.
         for wakes in [1, 70_000] {
             waker.arm().unwrap();
-            assert!(!is_full(&waker));
+            assert!(!waker.is_full());
             (0..wakes).for_each(|_| waker.wake());
-            assert!(is_full(&waker));
+            assert!(waker.is_full());
         }
     }
 }

@@ -37,10 +37,6 @@ pub enum ReadCells {
 
 impl ReadCells {
     /// Whether the rows have the answer columns, the key among them.
-    pub(super) fn has_keys(self) -> bool {
-        matches!(self, Self::Answers | Self::OwnAnswers)
-    }
-
     pub(super) fn has_answers(self) -> bool {
         matches!(self, Self::Answers | Self::OwnAnswers)
     }

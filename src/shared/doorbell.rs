@@ -246,8 +246,10 @@ impl Doorbell {
         let sent = send(&Awaited { stem, keys, channel: &self.channel, listener, rings });
         if let Err(error) = &sent {
             log::debug!("the process could not ask to be woken when items end: {error}");
+            let mut state = self.state.lock();
+            state.awaited.retain(|(of, _), _| of != stem);
             if rings {
-                self.state.lock().asked = None;
+                state.asked = None;
             }
         }
         sent.is_ok() && is_proven
