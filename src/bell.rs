@@ -6,12 +6,36 @@ mod libpq;
 
 use crate::config::LibpqLogin;
 use crate::ident::{Identifier, QuoteStyle};
+use crate::sync::{Mutex, PerProcess};
 use libpq::{Connection, Libpq};
 use std::ffi::CString;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// A log-in of which this was asked.
+struct Asked {
+    parameters: Vec<(String, String)>,
+    at: Instant,
+    answer: Result<(), String>,
+}
+
+/// How long an answer of [`is_direct`] holds: the workers that begin with a process ask once together.
+const ANSWER_HOLDS: Duration = Duration::from_secs(10);
 
 /// Whether the sessions of this log-in are the process's own. A pooler names another session than the one that the server has.
 pub(crate) fn is_direct(login: &LibpqLogin) -> Result<(), String> {
+    static ANSWERS: PerProcess<Mutex<Vec<Asked>>> = PerProcess::new();
+    // Another that comes meanwhile waits for the answer.
+    let mut answers = ANSWERS.get().lock();
+    answers.retain(|asked| asked.at.elapsed() < ANSWER_HOLDS);
+    if let Some(known) = answers.iter().find(|asked| asked.parameters == login.parameters) {
+        return known.answer.clone();
+    }
+    let answer = ask_whether_direct(login);
+    answers.push(Asked { parameters: login.parameters.clone(), at: Instant::now(), answer: answer.clone() });
+    answer
+}
+
+fn ask_whether_direct(login: &LibpqLogin) -> Result<(), String> {
     let asked = || {
         let connection = Connection::open(Libpq::of_this_process()?, &login.parameters)?;
         let session = connection.session();

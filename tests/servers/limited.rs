@@ -67,6 +67,11 @@ impl Table {
         spec
     }
 
+    /// Whether it has columns for the type and the step of an item.
+    pub fn shows_kinds(self) -> bool {
+        matches!(self, Self::Own | Self::Whole)
+    }
+
     /// A query with a row for each key of which more than `most` are in work.
     pub fn more_in_work(self, database: &Database, by: Option<&str>, most: usize) -> String {
         let by = by.map(|by| self.column(database, by));

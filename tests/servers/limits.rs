@@ -5,7 +5,7 @@ use readpast::error::ErrorKind;
 use readpast::item::{Action, Columns, LimitChange, NewItem, Settlement};
 use readpast::{Dialect, Queue, QueueSpec, Value, install};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -15,7 +15,11 @@ use support::limit::until;
 use support::scratch::{Scratch, administer, changed, config};
 
 fn open(database: &Database, table: Table, limits: &serde_json::Value) -> Queue {
-    let spec = table.described(json!({
+    open_with(database, table, limits, &json!({}))
+}
+
+fn open_with(database: &Database, table: Table, limits: &serde_json::Value, more: &serde_json::Value) -> Queue {
+    let mut spec = table.described(json!({
         "queue": "Job",
         "columns": [
             {"name": "Customer", "type": "integer"}, {"name": "key", "type": "text(50)"}, {"name": "at_once", "type": "integer"}
@@ -23,6 +27,7 @@ fn open(database: &Database, table: Table, limits: &serde_json::Value) -> Queue 
         "limit": limits,
         "attempts": {"limit": 1000}, "backoff": "none",
     }));
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     install(&database.config(&[]), Some(&QueueSpec::from_json(&spec.to_string()).unwrap())).unwrap();
     Queue::open(&database.config(&[]), "Job").unwrap()
 }
@@ -233,6 +238,26 @@ fn the_whole_queue_has_a_limit() {
         assert_eq!(taken(&queue, 1), counts([]));
         let all: Vec<_> = items.iter().map(|item| Settlement::new(&item, Action::Complete)).collect();
         assert_eq!(queue.settle_and_claim(&all, None, 100).unwrap().1.len(), 3);
+    }
+}
+
+#[test]
+fn a_limit_of_all_stands_beside_groups_and_kinds() {
+    for claim_by in [json!([]), json!(["type"]), json!(["step"]), json!(["type", "step"])] {
+        // The others show no step, and no type.
+        for (database, table) in everywhere().filter(|(_, table)| claim_by == json!([]) || table.shows_kinds()) {
+            let more = json!({"claim_by": claim_by, "order": {"group": "Customer"}});
+            let queue = open_with(&database, table, &json!([{"at_once": 3}]), &more);
+            (1..=4).for_each(|customer| put(&queue, Some(customer), None, 2));
+            let items = queue.claim(100, Duration::ZERO).unwrap();
+            assert_eq!(items.len(), 3, "{table:?} {claim_by}");
+            let customers: BTreeSet<_> = items.iter().map(|item| format!("{:?}", item.value_of("Customer"))).collect();
+            assert_eq!(customers.len(), 3, "{customers:?}");
+            assert_eq!(taken(&queue, 100), counts([]));
+            let done = [Settlement::new(&items.iter().next().unwrap(), Action::Complete)];
+            assert_eq!(queue.settle_and_claim(&done, None, 100).unwrap().1.len(), 1, "{table:?} {claim_by}");
+            assert_eq!(taken(&queue, 100), counts([]));
+        }
     }
 }
 

@@ -20,7 +20,7 @@
 {%- if beside %}
         DELETE FROM @_Change;
 {%- endif %}{% set place = "COALESCE(d.[Place], d.[Seq])" if kind_searches or sought else "d.[Seq]" %}
-        SET @_Take = {{ "@_Room" if limits else "@Max" }};
+        SET @_Take = @Max;
 {%- if sought %}
 {%- include "part/claim_limited.sql" %}
 {%- endif %}

@@ -23,7 +23,7 @@
         SET @_Locked = @@ROWCOUNT;
 {%- else %}
 
-        SET @_Take = {{ "@_Room" if limits else "@Max" }} - @_Locked;
+        SET @_Take = @Max - @_Locked;
         IF @_Take > 0
         BEGIN
 {{- take.due(when_due) | indent(4, true) }}

@@ -118,7 +118,7 @@ BEGIN
             BEGIN
 {%- if limits %}
                 EXECUTE {{ object(queue ~ "_Room") }}
-                    @Max = @Max, @_Now = @_Now,{{ " @_At = @_At," if local_time }} @Room = @_Room OUTPUT, @FreeAt = @_FreeAt OUTPUT
+                    @Max = @Max, @_Now = @_Now,{{ " @_At = @_At," if local_time }} @Room = @Max OUTPUT, @FreeAt = @_FreeAt OUTPUT
                     {{- ", @Keys = @_KeysText OUTPUT" if sought }};
 {%- if sought %}
                 DELETE FROM @_Keys;

@@ -2,17 +2,17 @@
 {#- Takes due items of the keys that have room: each key gets its share, and then what is left of its room. -#}
 {%- import "macro/take_due.sql" as take %}
         SET @_Open = (SELECT COUNT(*) FROM @_Keys AS k WHERE k.[Nth] = {{ sought.nth }});
-        SET @_Share = CASE WHEN @_Open = 0 THEN 0 ELSE (@_Room + @_Open - 1) / @_Open END;
+        SET @_Share = CASE WHEN @_Open = 0 THEN 0 ELSE (@Max + @_Open - 1) / @_Open END;
         SET @_Turn = 1;
-        WHILE @_Locked < @_Room AND @_Turn <= 2 * @_Open
+        WHILE @_Locked < @Max AND @_Turn <= 2 * @_Open
         BEGIN
             SELECT
                 @_AtKey = {{ limit.read(sought, "k.[Key]") }},
                 @_Take = CASE WHEN @_Turn > @_Open THEN k.[Room] - @_Share WHEN k.[Room] < @_Share THEN k.[Room] ELSE @_Share END
             FROM @_Keys AS k
             WHERE k.[Nth] = {{ sought.nth }} AND k.[Turn] = CASE WHEN @_Turn > @_Open THEN @_Turn - @_Open ELSE @_Turn END;
-            IF @_Take > @_Room - @_Locked
-                SET @_Take = @_Room - @_Locked;
+            IF @_Take > @Max - @_Locked
+                SET @_Take = @Max - @_Locked;
             SET @_Turn = @_Turn + 1;
 {%- for when_due in kind.whens(t, role) | split(" ") %}
             IF @_Take > 0

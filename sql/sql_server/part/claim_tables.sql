@@ -10,7 +10,6 @@
     DECLARE @_Asked int = 0; /* shards so far */
 {%- endif %}
 {%- if limits %}
-    DECLARE @_Room int;
     DECLARE @_FreeAt datetime2(7); /* when a rate lets the next one begin */
 {%- if limits | selectattr("rate") | list %}
     DECLARE @_Starts nvarchar(max);

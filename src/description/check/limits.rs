@@ -51,15 +51,22 @@ fn beside(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
         "cannot be with a table whose rows show no state: a claim would look at all that is in work, key by key"
             .to_owned()
     })?;
-    place.need(spec.order.group.is_none(), || {
-        "cannot be beside order.group: of a group one item is in work at once already".to_owned()
-    })?;
     place.need(spec.shards.is_none(), || {
         "cannot be beside shards: its claims take turns, so that one head is as good as many".to_owned()
     })?;
-    let by_kind = "a claim would search for each kind in each key";
-    place.need(!spec.claim_by.kind && !spec.claim_by.step, || format!("cannot be beside claim_by: {by_kind}"))?;
-    place.need(!spec.roles.own_types_only, || format!("cannot be beside roles.own_types_only: {by_kind}"))?;
+    // One limit of all only says how many a claim takes.
+    if spec.limits.iter().any(|limit| limit.by.is_some()) {
+        place.need(spec.order.group.is_none(), || {
+            "with \"by\" cannot be beside order.group: a claim would pass over what waits in its group, key by key".to_owned()
+        })?;
+        let by_kind = "a claim would search for each kind in each key";
+        place.need(!spec.claim_by.kind && !spec.claim_by.step, || {
+            format!("with \"by\" cannot be beside claim_by: {by_kind}")
+        })?;
+        place.need(!spec.roles.own_types_only, || {
+            format!("with \"by\" cannot be beside roles.own_types_only: {by_kind}")
+        })?;
+    }
     place.need(spec.lease.durable, || {
         "cannot be beside lease.durable = false: after a crash that forgets claims, their items are not counted while workers \
          still have them"

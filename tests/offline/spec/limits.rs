@@ -115,15 +115,24 @@ fn limits_are_refused_beside_claims_that_search_in_another_way() {
     for (more, words) in [
         (present, "cannot be with a table whose rows show no state"),
         (claimed, "is for claims of readpast's own, not for those of a procedure that a table has already"),
-        (r#""order": {"group": "Customer"}"#, "cannot be beside order.group: of a group one item"),
+        (r#""order": {"group": "Customer"}"#, "with \"by\" cannot be beside order.group"),
         (r#""shards": 4"#, "cannot be beside shards: its claims take turns"),
-        (r#""claim_by": ["type"]"#, "cannot be beside claim_by: a claim would search"),
-        (r#""claim_by": ["step"]"#, "cannot be beside claim_by"),
-        (r#""roles": {"own_types_only": true}"#, "cannot be beside roles.own_types_only"),
+        (r#""claim_by": ["type"]"#, "with \"by\" cannot be beside claim_by: a claim would search"),
+        (r#""claim_by": ["step"]"#, "with \"by\" cannot be beside claim_by"),
+        (r#""roles": {"own_types_only": true}"#, "with \"by\" cannot be beside roles.own_types_only"),
         (r#""lease": {"durable": false}"#, "cannot be beside lease.durable = false: after a crash"),
     ] {
         let error = limited(&format!(r#"{more}, "limit": [{{"by": "Rank", "at_once": 1}}]"#)).expect_err(more);
         assert!(error.message().contains(&format!("limit: {words}")), "{more}: {error}");
+    }
+    // One limit of all only says how many a claim takes.
+    for more in [
+        r#""order": {"group": "Customer"}"#,
+        r#""claim_by": ["type"]"#,
+        r#""claim_by": ["step"]"#,
+        r#""roles": {"own_types_only": true}"#,
+    ] {
+        limited(&format!(r#"{more}, "limit": [{{"at_once": 1, "rate": "5/1s"}}]"#)).expect(more);
     }
     let procedures = r#"{"queue": "Work", "limit": [{"at_once": 1}], "columns": [], "procedures": {"next": "n", "modify": "m",
         "view": "v", "key": "k", "token": "t"}}"#;
