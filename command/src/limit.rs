@@ -5,6 +5,7 @@ use crate::failure::{Result, usage};
 use crate::filter;
 use crate::global::Global;
 use crate::output::Output;
+use crate::pause::EndArgs;
 use crate::printable::one_line;
 use readpast::ask;
 use readpast::description::Rate;
@@ -16,12 +17,13 @@ use readpast::item::{Limit, LimitChange};
 /// many in work, rate, next start, and who changed it, when and why. At most 1,000 keys, those with most in work first.
 ///
 /// A change is of all keys, or of --key alone, from the next claim on; what is in work goes on. It takes the place of an earlier one: what
-/// it does not name is as the description says. With --at-once 0 nothing of it begins.
+/// it does not name is as the description says. With --at-once 0 nothing of it begins. After --for, or at --until, all of it is as described again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   readpast limit Call
   readpast limit Call --key 42 --at-once 3 --reason \"they asked for it\"
+  readpast limit Call --by CustomerId --key 42 --at-once 0 --for 2h
   readpast limit Call --by Host --key api.example.org --reset")]
 pub struct Args {
     /// The queue
@@ -42,8 +44,10 @@ pub struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "rate")]
     burst: Option<u32>,
     /// Takes earlier changes back
-    #[arg(long, conflicts_with_all = ["at_once", "rate"])]
+    #[arg(long, conflicts_with_all = ["at_once", "rate", "span", "until"])]
     reset: bool,
+    #[command(flatten)]
+    end: EndArgs,
     /// The reason, for those who look
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -51,11 +55,11 @@ pub struct Args {
 
 pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
     let is_change = args.reset || args.at_once.is_some() || args.rate.is_some();
-    if !is_change && (args.by.is_some() || args.key.is_some() || args.reason.is_some()) {
+    if !is_change && (args.by.is_some() || args.key.is_some() || args.end.is_given() || args.reason.is_some()) {
         return Err(usage("no change is named; give --at-once, --rate or --reset"));
     }
     let queue = filter::open(global, &args.queue)?;
-    let limits = if is_change { vec![queue.set_limit(&args.change())?] } else { queue.limits()? };
+    let limits = if is_change { vec![queue.set_limit(&args.change()?)?] } else { queue.limits()? };
     for limit in &limits {
         out.answer(|| line(limit), || ask::limit(limit))?;
     }
@@ -63,15 +67,16 @@ pub fn run(global: &Global, args: &Args, out: &Output) -> Result<Exit> {
 }
 
 impl Args {
-    fn change(&self) -> LimitChange<'_> {
-        LimitChange {
+    fn change(&self) -> Result<LimitChange<'_>> {
+        Ok(LimitChange {
             by: self.by.as_deref(),
             key: self.key.as_deref(),
             at_once: self.at_once,
             rate: self.rate,
             burst: self.burst,
+            end: self.end.end()?,
             reason: self.reason.as_deref(),
-        }
+        })
     }
 }
 
@@ -89,7 +94,8 @@ fn line(limit: &Limit) -> String {
     };
     let changed = limit.who.as_ref().map_or_else(none, |who| {
         let reason = limit.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
-        format!("{who} at {}{reason}", limit.set_at.as_deref().unwrap_or_default())
+        let until = limit.until.as_ref().map_or_else(String::new, |until| format!(" until {until}"));
+        format!("{who} at {}{until}{reason}", limit.set_at.as_deref().unwrap_or_default())
     });
     let cells = [
         limit.by.clone().unwrap_or_else(|| "(queue)".to_owned()),

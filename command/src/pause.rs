@@ -28,29 +28,46 @@ Examples:
 pub struct PauseArgs {
     #[command(flatten)]
     items: steer::Args,
-    /// Ends the pause of the queue after this time: 30m, 2h, 7d
-    #[arg(long = "for", value_name = "TIME", value_parser = duration::parse, conflicts_with = "until")]
-    span: Option<Duration>,
-    /// Ends it at this UTC time, like 2026-11-21T08:30:00Z
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
+    #[command(flatten)]
+    end: EndArgs,
     /// The reason, for those who look
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
 
+/// When a pause of a queue ends, or a change of a limit.
+#[derive(Debug, clap::Args)]
+pub struct EndArgs {
+    /// Ends it after this time: 30m, 2h, 7d
+    #[arg(long = "for", value_name = "TIME", value_parser = duration::parse, conflicts_with = "until")]
+    span: Option<Duration>,
+    /// Ends it at this UTC time, like 2026-11-21T08:30:00Z
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+}
+
+impl EndArgs {
+    pub fn is_given(&self) -> bool {
+        self.span.is_some() || self.until.is_some()
+    }
+
+    pub fn end(&self) -> Result<PauseEnd> {
+        Ok(match (self.span, &self.until) {
+            (Some(span), _) => PauseEnd::After(span),
+            (None, Some(until)) => ask::pause_until(until)?,
+            (None, None) => PauseEnd::Resumed,
+        })
+    }
+}
+
 pub fn pause(global: &Global, args: &PauseArgs, out: &Output) -> Result<Exit> {
     if !args.items.is_of_queue() {
-        if args.span.is_some() || args.until.is_some() || args.reason.is_some() {
+        if args.end.is_given() || args.reason.is_some() {
             return Err(usage("--for, --until and --reason are for a queue and its types, not for items"));
         }
         return steer::run(Verb::Pause, global, &args.items, out);
     }
-    let end = match (args.span, &args.until) {
-        (Some(span), _) => PauseEnd::After(span),
-        (None, Some(until)) => ask::pause_until(until)?,
-        (None, None) => PauseEnd::Resumed,
-    };
+    let end = args.end.end()?;
     let queue = filter::open(global, args.items.queue())?;
     for kind in kinds(&args.items) {
         queue.pause_queue(kind, end, args.reason.as_deref())?;

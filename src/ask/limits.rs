@@ -18,11 +18,12 @@ const ONE: &[Field] = &[
     number("limits[].room", "how many may begin now; null: any number, or it depends on the key").or_none(),
     text("limits[].rate", "how many start in a time: `60/1m`").or_none(),
     number("limits[].burst", "how many of them may start together after a rest").or_none(),
-    text("limits[].free_at", "when the rate lets the next one start, in UTC, by the server's clock; null: now")
+    text("limits[].free_at", "when time makes room, by the rate or at the end of the change, in UTC, by the server's clock; null: there is room, or only the end of an item makes some")
         .or_none(),
     text("limits[].who", "the person who changed it; null: it is as the description says").or_none(),
     text("limits[].reason", "the reason").or_none(),
     text("limits[].set_at", "when it was changed, in UTC, by the server's clock").or_none(),
+    text("limits[].until", "when the change ends by itself, in UTC; null: not before another").or_none(),
     text("limits[].place", "the only place of several at which it stands so; null: all").or_none(),
 ];
 
@@ -38,7 +39,7 @@ pub(super) static LIMITS: Question = Question {
 pub(super) static SET_LIMIT: Question = Question {
     name: "set_limit",
     meaning: "Changes a limit, for all keys or for one, from the next claim on; what is in work goes on. What is left out is as the \
-              description says. Returns the limit as it stands.",
+              description says, and all of it after the end of the change. Returns the limit as it stands.",
     arguments: &[
         text("by", "the column of the limit, empty for that of the queue as a whole; without it the only one that fits the rest")
             .or_none(),
@@ -47,6 +48,8 @@ pub(super) static SET_LIMIT: Question = Question {
         text("rate", "how many start in a time: `60/1m`; only where the description has a rate").or_none(),
         number("burst", "how many of them may start together after a rest").or_none(),
         boolean("reset", "in place of numbers: all is as the description says").or_none(),
+        number("for_ms", "ends the change after so long, by the server's clock").or_none(),
+        text("until", "ends it at this UTC time").or_none(),
         text("reason", "for those who look, up to 400 characters").or_none(),
     ],
     answer: &[ONE],
@@ -61,6 +64,7 @@ pub(super) static SET_LIMIT: Question = Question {
             at_once: count("at_once")?,
             rate: given.text("rate")?.map(|rate| rate.parse()).transpose()?,
             burst: count("burst")?,
+            end: given.end()?,
             reason: reason.as_deref(),
         };
         let has_numbers = change.at_once.is_some() || change.rate.is_some() || change.burst.is_some();
@@ -77,6 +81,6 @@ pub fn limit(limit: &Limit) -> Value {
     json!({
         "by": limit.by, "key": limit.key, "at_once": limit.at_once, "in_work": limit.in_work, "room": limit.room(),
         "rate": limit.rate.map(|rate| rate.to_string()), "burst": limit.burst, "free_at": limit.free_at, "who": limit.who,
-        "reason": limit.reason, "set_at": limit.set_at, "place": limit.place,
+        "reason": limit.reason, "set_at": limit.set_at, "until": limit.until, "place": limit.place,
     })
 }

@@ -44,13 +44,7 @@ pub(super) static PAUSE_QUEUE: Question = Question {
     ],
     answer: &[PAUSED],
     run: |queue, given| {
-        let end = match (given.number("for_ms", 1..=LONGEST_MS)?, given.text("until")?) {
-            (None, None) => PauseEnd::Resumed,
-            (Some(ms), None) => PauseEnd::After(Duration::from_millis(ms.unsigned_abs())),
-            (None, Some(until)) => pause_until(&until)?,
-            (Some(_), Some(_)) => return Err(refuse("a pause has one end: \"for_ms\" or \"until\"".to_owned())),
-        };
-        queue.pause_queue(given.text("type")?.as_deref(), end, given.text("reason")?.as_deref())?;
+        queue.pause_queue(given.text("type")?.as_deref(), given.end()?, given.text("reason")?.as_deref())?;
         answer(queue)
     },
 };
@@ -65,6 +59,18 @@ pub(super) static RESUME_QUEUE: Question = Question {
         Ok(json!({"resumed": resumed, "pauses": pauses(&queue.pauses()?)}).to_string())
     },
 };
+
+impl Given<'_> {
+    /// The end of a pause, or of a change.
+    pub(super) fn end(&self) -> Result<PauseEnd> {
+        match (self.number("for_ms", 1..=LONGEST_MS)?, self.text("until")?) {
+            (None, None) => Ok(PauseEnd::Resumed),
+            (Some(ms), None) => Ok(PauseEnd::After(Duration::from_millis(ms.unsigned_abs()))),
+            (None, Some(until)) => pause_until(&until),
+            (Some(_), Some(_)) => Err(refuse("there is one end: \"for_ms\" or \"until\"".to_owned())),
+        }
+    }
+}
 
 /// The end that a UTC time gives.
 ///

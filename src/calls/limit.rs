@@ -39,6 +39,7 @@ fn limit(rows: &Rows, row: usize) -> Limit {
         who: optional_text(rows, row, 9),
         reason: optional_text(rows, row, 10),
         set_at: time(11),
+        until: time(12),
         place: None,
     }
 }
@@ -55,6 +56,7 @@ pub(crate) fn set(
     let integer =
         |number: Option<u32>| Param::OptionalInteger(number.map(|number| number.try_into().unwrap_or(i32::MAX)));
     let ms = change.rate.map(|rate| i64::try_from(rate.ms).unwrap_or(i64::MAX));
+    let (until, for_ms) = change.end.written();
     let params = [
         Param::Text(by),
         Param::Text(change.key.unwrap_or_default()),
@@ -62,6 +64,8 @@ pub(crate) fn set(
         integer(change.rate.map(|rate| rate.starts)),
         Param::OptionalLong(ms),
         integer(change.burst),
+        Param::OptionalText(until.as_deref()),
+        Param::OptionalLong(for_ms),
         Param::Text(who),
         Param::OptionalText(change.reason),
     ];

@@ -5,7 +5,7 @@ use super::sessions::Sessions;
 use super::terms::CallTerms;
 use crate::catalog::{number, optional_text, text};
 use crate::error::{Error, ErrorKind, Result};
-use crate::item::{Pause, PauseEnd, Rows, utc_text};
+use crate::item::{Pause, PauseEnd, Rows};
 use crate::metrics::CallKind;
 use crate::session::Param;
 
@@ -19,11 +19,7 @@ pub(crate) fn pause(
     reason: Option<&str>,
 ) -> Result<()> {
     let queue = stem(terms);
-    let (until, for_ms) = match end {
-        PauseEnd::Resumed => (None, None),
-        PauseEnd::At(time) => (Some(utc_text(time)), None),
-        PauseEnd::After(time) => (None, Some(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))),
-    };
+    let (until, for_ms) = end.written();
     let params = [
         Param::Text(&queue),
         Param::OptionalText(kind),

@@ -72,8 +72,9 @@ fn limited(examined: &mut Examined, spec: &QueueSpec) -> Result<()> {
         let rate = limit.rate.map(|rate| format!("the rate {rate}"));
         let numbers = most.into_iter().chain(rate).collect::<Vec<_>>().join(", ");
         let reason = limit.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+        let until = limit.until.as_ref().map_or_else(String::new, |until| format!(" until {until}"));
         let what = format!(
-            "the limit of {} was changed by {who} at {at} and is {numbers}{reason} (readpast limit {} shows it)",
+            "the limit of {} was changed by {who} at {at} and is {numbers}{until}{reason} (readpast limit {} shows it)",
             limit.subject(),
             spec.queue
         );

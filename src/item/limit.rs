@@ -1,6 +1,6 @@
 //! Limits of what is in work, as they stand, and their changes.
 
-use super::pause::short;
+use super::pause::{PauseEnd, short};
 use crate::error::{Error, ErrorKind};
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -80,7 +80,8 @@ pub struct Limit {
     pub burst: Option<i64>,
     /// How many may start now, by the rate.
     pub starts: Option<i64>,
-    /// When the rate lets the next one start, a UTC time on the server's clock; `None`: now, or not by the rate.
+    /// When time makes room, by the rate or at the end of the change, a UTC time on the server's clock; `None`: there is room, or only the end
+    /// of an item makes some.
     pub free_at: Option<String>,
     /// The person who changed it; `None`: it is as the description says.
     pub who: Option<String>,
@@ -88,11 +89,14 @@ pub struct Limit {
     pub reason: Option<String>,
     /// When it was changed, a UTC time on the server's clock.
     pub set_at: Option<String>,
+    /// When the change ends by itself, a UTC time on the server's clock; `None`: not before another.
+    pub until: Option<String>,
     /// The only place at which it stands so; `None`: all places of the queue.
     pub place: Option<String>,
 }
 
-/// A change of a limit. What it does not name is as the description says; one that names no number takes an earlier change back.
+/// A change of a limit. What it does not name is as the description says, and all of it is after its end; one that names no number takes
+/// an earlier change back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LimitChange<'a> {
     /// The column of the limit; `Some("")`: that of the queue as a whole. `None`: the only one that fits the rest.
@@ -105,6 +109,8 @@ pub struct LimitChange<'a> {
     pub rate: Option<Rate>,
     /// How many of them may start together after a rest; as many as the rate has when left out.
     pub burst: Option<u32>,
+    /// When it ends.
+    pub end: PauseEnd,
     /// The reason, for those who look.
     pub reason: Option<&'a str>,
 }
@@ -146,13 +152,16 @@ impl fmt::Display for Limit {
             (Some(most), ..) if most <= self.in_work => {
                 return write!(f, "waits: {} of {most} of {subject} are in work", self.in_work);
             }
-            (_, Some(rate), Some(free)) => {
+            (_, Some(rate), Some(free)) if self.starts.is_some_and(|starts| starts < 1) => {
                 return write!(f, "waits for the rate {rate} of {subject} until {}", short(free));
             }
             _ => return write!(f, "{subject} has room"),
         }
         if let (Some(who), Some(since)) = (&self.who, &self.set_at) {
             write!(f, " since {} by {who}", short(since))?;
+        }
+        if let Some(until) = &self.until {
+            write!(f, ", until {}", short(until))?;
         }
         self.reason.iter().try_for_each(|reason| write!(f, ": {reason}"))
     }
@@ -222,6 +231,10 @@ mod tests {
         };
         let text = "nothing of CustomerId 42 begins since 2026-11-21T08:30:00Z by ann: it owes us";
         assert_eq!((of.to_string().as_str(), of.is_paused()), (text, true));
+        let of = Limit { until: key("2026-11-21T09:00:00.0000000"), ..of };
+        let text =
+            "nothing of CustomerId 42 begins since 2026-11-21T08:30:00Z by ann, until 2026-11-21T09:00:00Z: it owes us";
+        assert_eq!(of.to_string(), text);
         let of = Limit { by: None, key: None, at_once: Some(200), in_work: 200, ..Limit::default() };
         assert_eq!(of.to_string(), "waits: 200 of 200 of the queue are in work");
         let rate = Some("60/1m".parse().unwrap());

@@ -2,6 +2,7 @@
 
 use super::agreed;
 use super::record::text_of_us;
+use super::utc_text;
 use serde_json::Value;
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -25,15 +26,27 @@ pub struct Pause {
     pub reason: Option<String>,
 }
 
-/// The end of a pause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The end of a pause, or of a change of a limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PauseEnd {
-    /// When somebody resumes.
+    /// When somebody resumes, or changes the limit again.
+    #[default]
     Resumed,
     /// After a time, on the server's clock.
     After(Duration),
     /// At a time of the server's clock.
     At(SystemTime),
+}
+
+impl PauseEnd {
+    /// As the servers take it: a time, or milliseconds from now on.
+    pub(crate) fn written(self) -> (Option<String>, Option<i64>) {
+        match self {
+            Self::Resumed => (None, None),
+            Self::At(time) => (Some(utc_text(time)), None),
+            Self::After(time) => (None, Some(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))),
+        }
+    }
 }
 
 impl Pause {

@@ -37,8 +37,9 @@ impl QueueInner {
         calls::set_limit(self, &self.terms, calls, by, &change, &self.operator)?;
         self.process.polls.wake();
         let rate = change.rate.map(|rate| rate.to_string());
+        let (until, for_ms) = change.end.written();
         let noted = json!({
-            "by": by, "key": change.key, "at_once": change.at_once, "rate": rate, "burst": change.burst,
+            "by": by, "key": change.key, "at_once": change.at_once, "rate": rate, "burst": change.burst, "until": until, "for_ms": for_ms,
             "reason": change.reason,
         });
         self.record("limit", &noted.to_string(), (1, 0));
@@ -134,7 +135,8 @@ impl QueueInner {
         let mut limit =
             own.cloned().unwrap_or_else(|| Limit { key: Some(key.to_owned()), in_work: 0, ..every.clone() });
         if limit.who.is_none() {
-            (limit.who, limit.reason, limit.set_at) = (every.who.clone(), every.reason.clone(), every.set_at.clone());
+            (limit.who, limit.reason) = (every.who.clone(), every.reason.clone());
+            (limit.set_at, limit.until) = (every.set_at.clone(), every.until.clone());
         }
         Some(limit)
     }

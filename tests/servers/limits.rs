@@ -2,13 +2,13 @@
 
 use super::limited::{Table, everywhere};
 use readpast::error::ErrorKind;
-use readpast::item::{Action, Columns, LimitChange, NewItem, Settlement};
+use readpast::item::{Action, Columns, LimitChange, NewItem, PauseEnd, Settlement};
 use readpast::{Dialect, Queue, QueueSpec, Value, install};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use support::both::Database;
 use support::dice::Dice;
 use support::limit::until;
@@ -288,8 +288,12 @@ fn two_columns_are_limited_together() {
 /// Lets time go on for the rates of a queue.
 fn later(database: &Database, minutes: u32) {
     let text = database.pick(
-        &format!("UPDATE [readpast].QueueLimit SET [TokensAt] = DATEADD(MINUTE, -{minutes}, [TokensAt]), [FullAt] = DATEADD(MINUTE, -{minutes}, [FullAt])"),
-        &format!("UPDATE readpast.queue_limit SET tokens_at = tokens_at - interval '{minutes} minutes', full_at = full_at - interval '{minutes} minutes'"),
+        &format!("UPDATE [readpast].QueueLimit SET [TokensAt] = DATEADD(MINUTE, -{minutes}, [TokensAt]), [FullAt] = DATEADD(MINUTE, -{minutes}, [FullAt]), [Until] = DATEADD(MINUTE, -{minutes}, [Until])"),
+        &format!(
+            "UPDATE readpast.queue_limit
+             SET tokens_at = tokens_at - interval '{minutes} minutes', full_at = full_at - interval '{minutes} minutes',
+                 until = until - interval '{minutes} minutes'"
+        ),
     ).to_owned();
     database.session().execute(&text, &[]).unwrap();
 }
@@ -317,6 +321,18 @@ fn a_rate_counts_starts() {
     }
 }
 
+/// When a claim that finds nothing is to come again.
+fn due_ms(database: &Database) -> Option<i64> {
+    let rows = database.rows(database.pick(
+        "EXECUTE [readpast].Next_Job_Set_trx @Worker = N'w', @Max = 10",
+        "SELECT answer, answer_ordinal, answer_due_ms FROM readpast.next_job_set_trx('w', 10)",
+    ));
+    (0..rows.columns().len()).find_map(|at| match rows.value(0, at) {
+        Value::Integer(ms) if ms > 1000 => Some(ms),
+        _ => None,
+    })
+}
+
 #[test]
 fn a_claim_reports_when_the_rate_lets_the_next_one_begin() {
     for limits in [
@@ -328,25 +344,18 @@ fn a_claim_reports_when_the_rate_lets_the_next_one_begin() {
             let queue = open(&database, table, &limits);
             put(&queue, Some(1), Some("a"), 2);
             assert_eq!(taken(&queue, 100).len(), 1, "{limits}");
-            let ask = database.pick(
-                "EXECUTE [readpast].Next_Job_Set_trx @Worker = N'w', @Max = 10",
-                "SELECT answer, answer_ordinal, answer_due_ms FROM readpast.next_job_set_trx('w', 10)",
-            );
-            let rows = database.rows(ask);
-            let due = (0..rows.columns().len()).find_map(|at| match rows.value(0, at) {
-                Value::Integer(ms) if ms > 1000 => Some(ms),
-                _ => None,
-            });
-            let due = due.unwrap_or_else(|| panic!("{limits}: {rows:?}"));
-            assert!((3_000_000..=3_600_001).contains(&due), "{limits}: {due}");
+            let due = due_ms(&database);
+            assert!(due.is_some_and(|due| (3_000_000..=3_600_001).contains(&due)), "{limits}: {due:?}");
         }
     }
 }
 
 fn change(database: &Database, by: &str, key: &str, more: &str) -> Result<(), readpast::error::Error> {
     let text = match database.dialect {
-        Dialect::SqlServer => format!("EXECUTE [readpast].Limit_Job_trx N'{by}', N'{key}', {more}, N'me', N'test'"),
-        _ => format!("SELECT readpast.limit_job_trx('{by}', '{key}', {more}, 'me', 'test')::text"),
+        Dialect::SqlServer => {
+            format!("EXECUTE [readpast].Limit_Job_trx N'{by}', N'{key}', {more}, NULL, NULL, N'me', N'test'")
+        }
+        _ => format!("SELECT readpast.limit_job_trx('{by}', '{key}', {more}, NULL, NULL, 'me', 'test')::text"),
     };
     database.session().execute(&text, &[]).map(drop)
 }
@@ -395,6 +404,34 @@ fn a_limit_changes_for_all_keys_and_for_one() {
             "{texts:?}"
         );
         assert!(texts.iter().any(|row| row.contains("\"h\"") && row.contains('5')), "{texts:?}");
+    }
+}
+
+#[test]
+fn a_change_ends_by_itself() {
+    for (database, table) in everywhere() {
+        let limits = json!([{"by": "Customer", "at_once": 2}, {"by": "key", "rate": "1000/1s", "at_once": 9}]);
+        let queue = open(&database, table, &limits);
+        let end = PauseEnd::After(Duration::from_secs(3600));
+        let pause =
+            LimitChange { by: Some("Customer"), key: Some("1"), at_once: Some(0), end, ..LimitChange::default() };
+        let paused = queue.set_limit(&pause).unwrap();
+        assert!(paused.is_paused() && paused.until > paused.set_at, "{paused:?}");
+        queue.set_limit(&LimitChange { by: Some("key"), key: Some("x"), ..pause }).unwrap();
+        put(&queue, Some(1), None, 3);
+        put(&queue, None, Some("x"), 3);
+        assert_eq!(taken(&queue, 100), counts([]));
+        let due = due_ms(&database);
+        assert!(due.is_some_and(|due| (3_000_000..=3_600_001).contains(&due)), "{table:?}: {due:?}");
+        later(&database, 61);
+        assert_eq!(taken(&queue, 100), counts([("1 -", 2), ("- x", 3)]), "{table:?}");
+        let of = |key: &str| queue.limits().unwrap().into_iter().find(|of| of.key.as_deref() == Some(key)).unwrap();
+        assert_eq!((of("1").at_once, of("1").who, of("1").until), (Some(2), None, None));
+        assert_eq!((of("x").at_once, of("x").until), (Some(9), None));
+        let past = LimitChange { end: PauseEnd::At(SystemTime::UNIX_EPOCH), ..pause };
+        let refused = queue.set_limit(&past).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+        assert!(refused.message().contains("must end in the future"), "{refused}");
     }
 }
 

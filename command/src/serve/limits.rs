@@ -6,10 +6,11 @@ use super::items::error_text;
 use super::pages::Page;
 use super::request::Request;
 use super::{App, act};
+use crate::duration;
 use crate::output::note;
 use crate::sampler::Sampler;
 use readpast::QueueSpec;
-use readpast::item::LimitChange;
+use readpast::item::{LimitChange, PauseEnd};
 use serde_json::{Value, json};
 
 pub fn page(app: &App, sampler: &Sampler, request: &Request) -> Answer {
@@ -60,8 +61,12 @@ pub fn act(app: &App, sampler: &Sampler, request: &Request) -> Answer {
     if resets == (at_once.is_some() || rate.is_some()) {
         return refuse("Name how many at once, or how many in a time.");
     }
+    let end = match given("for").map_or(Ok(PauseEnd::Resumed), |span| duration::parse(span).map(PauseEnd::After)) {
+        Ok(end) => end,
+        Err(why) => return refuse(&format!("For how long: {why}.")),
+    };
     let (by, key) = (request.one("by").unwrap_or_default(), given("key"));
-    let change = LimitChange { by: Some(by), key, at_once, rate, burst, reason: given("reason") };
+    let change = LimitChange { by: Some(by), key, at_once, rate, burst, end, reason: given("reason") };
     let done = sampler.queue.on_behalf_of(&request.who).set_limit(&change);
     let log = |result: &str| {
         let key = key.map_or_else(String::new, |key| format!(" of key {key:?}"));

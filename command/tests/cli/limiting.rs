@@ -79,8 +79,12 @@ fn a_key_without_room_is_explained_and_goes_on_with_more() {
 #[test]
 fn a_key_is_paused_and_a_rate_lets_through_what_it_has() {
     let shell = limited();
-    let told = shell.ok(&["limit", "Mail", "--by", "Customer", "--key", "7", "--at-once", "0", "--reason", "owes us"]);
-    assert!(told.starts_with("Customer\t7\t0 at once\t0 in work\t"), "{told}");
+    let pause = ["limit", "Mail", "--by", "Customer", "--key", "7", "--at-once", "0", "--reason", "owes us"];
+    let told = shell.ok(&[&pause[..], &["--for", "2h"]].concat());
+    assert!(told.starts_with("Customer\t7\t0 at once\t0 in work\t") && told.contains(" until 20"), "{told}");
+    // Another change takes its place, with its end.
+    let told = shell.ok(&pause);
+    assert!(told.starts_with("Customer\t7\t0 at once\t0 in work\t") && !told.contains(" until "), "{told}");
     let doctor = shell.ok(&["doctor", "Mail"]);
     assert!(
         doctor.contains("the limit of Customer 7 was changed by") && doctor.contains("and is 0 at once: owes us"),
@@ -118,6 +122,10 @@ fn mistakes_are_refused() {
     let shell = limited();
     for (arguments, words) in [
         (&["--key", "42"][..], "no change is named"),
+        (&["--for", "2h"], "no change is named"),
+        (&["--by", "Customer", "--at-once", "0", "--until", "soon"], "until: \"soon\" is no UTC time"),
+        (&["--by", "Customer", "--at-once", "0", "--until", "2020-01-01T00:00:00Z"], "must end in the future"),
+        (&["--by", "Customer", "--reset", "--for", "2h"], "cannot be used"),
         (&["--at-once", "-1"], "--at-once"),
         (&["--by", "Host", "--at-once", "1000001"], "at_once: must be from 0 to 1000000, not 1000001"),
         (&["--at-once", "5"], "several limits; name the column of one: \"Customer\", \"Host\", \"\""),

@@ -6,7 +6,7 @@
 /*
 {%- if l.by %}
 The limit by {{ l.name }} for one of its keys: how many may be in work and are (no more are counted), the rate, and how many may begin now:
-the room. free_at is when the rate lets the next one begin, NULL where it is not the rate.
+the room. free_at is when time makes room: by the rate, or at the end of a change; NULL where it does not.
 {%- else %}
 The limit of all items, as those by a column; key_ is ''.
 {%- endif %}
@@ -27,6 +27,13 @@ DECLARE
 BEGIN
     SELECT l.* INTO every_ FROM {{ object("queue_limit") }} AS l WHERE l.queue = '{{ queue }}' AND l.by = {{ text(l.name or "") }} AND l.key = '';
     SELECT l.* INTO its_ FROM {{ object("queue_limit") }} AS l WHERE l.queue = '{{ queue }}' AND l.by = {{ text(l.name or "") }} AND l.key = key_;
+    /* Changes that are over. */
+    IF every_.until <= now_ THEN
+        every_.until := NULL; every_.at_once := NULL;{{ " every_.rate := NULL; every_.rate_ms := NULL; every_.burst := NULL;" if l.rate }}
+    END IF;
+    IF its_.until <= now_ THEN
+        its_.until := NULL; its_.at_once := NULL;{{ " its_.rate := NULL;" if l.rate }}
+    END IF;
     most_ := COALESCE(its_.at_once, every_.at_once{{ ", " ~ l.at_once if l.at_once }});
 {%- if l.tiers %}
     /* By the item that is due first. */
@@ -86,6 +93,9 @@ BEGIN
     END IF;
 {%- endif %}
     room := GREATEST(LEAST(COALESCE(most_ - in_work, 2147483647){{ ", FLOOR(tokens)::integer" if l.rate }}), 0);
+    IF room = 0 THEN
+        free_at := LEAST(free_at, every_.until, its_.until);
+    END IF;
     RETURN NEXT;
 END;
 $$;
@@ -100,7 +110,7 @@ REVOKE ALL ON FUNCTION {{ function }}(text, timestamptz) FROM public;
 How much a claim of max_ items may begin: most of all.{% if sought %} keys are values of {{ sought.name }} of which something is due and rooms how much of
 each may begin: from the one behind the last that had its turn in this session, once around, until most (at most a hundred) have room; '' stands for items
 without one, which are not limited by it. Each costs a few seeks, however much waits. After a thousand without room it leaves off, with a
-time at which to go on.{% endif %}{% if filters %} Keys of other limits that have no room are in blocked_<n>.{% endif %} until is when a rate lets the next one begin. Called by claims, in
+time at which to go on.{% endif %}{% if filters %} Keys of other limits that have no room are in blocked_<n>.{% endif %} until is when time makes room for the next one. Called by claims, in
 their turn, and by watch_{{ queue }}, which only looks (only_looks_) and takes none.
 Table access order: {{ table_name }}, queue_limit{{ ", " ~ queue ~ "_lease" if beside }}.
 */
@@ -275,7 +285,7 @@ BEGIN
     ) AS n
     WHERE
         x.queue = '{{ queue }}' AND x.by = {{ text(l.name) }} AND x.key = n.key
-        AND x.set_at IS NULL AND x.full_at <= now_;
+        AND (x.set_at IS NULL OR x.until <= now_) AND x.full_at <= now_;
 {%- endif %}
 {%- endfor %}
 END;
@@ -289,14 +299,14 @@ REVOKE ALL ON FUNCTION {{ function }}(text, timestamptz) FROM public;
 {% filter made("FUNCTION", procedure) %}
 /*
 The limits of {{ queue }}: for each the row of all its keys (key is ''), in which in_work counts all items, and rows of the keys that are in
-work, or have limits of their own, or have begun something at the rate: at most 1,000, most in work first. who, reason and set_at are of the
-last change; NULL: it is as the description says.
+work, or have limits of their own, or have begun something at the rate: at most 1,000, most in work first. who, reason, set_at and until are of
+the last change; NULL: it is as the description says, and until also where no time ends it.
 Table access order: {{ queue ~ "_lease" if beside else table_name }}, queue_limit.
 */
 CREATE OR REPLACE FUNCTION {{ object(procedure) }}()
 RETURNS TABLE (
     by text, key text, at_once integer, in_work bigint, rate integer, rate_ms bigint, burst integer, tokens double precision,
-    free_at timestamptz, who text, reason text, set_at timestamptz
+    free_at timestamptz, who text, reason text, set_at timestamptz, until timestamptz
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
@@ -308,7 +318,7 @@ BEGIN
 {%- for l in limits %}
     RETURN QUERY
     SELECT
-        {{ text(l.name or "") }}, k.key, r.at_once, {{ "CASE WHEN k.key = '' THEN k.in_work ELSE r.in_work END" if l.weight else "k.in_work" }}, r.rate, r.rate_ms, r.burst, r.tokens, r.free_at, l.who, l.reason, l.set_at
+        {{ text(l.name or "") }}, k.key, r.at_once, {{ "CASE WHEN k.key = '' THEN k.in_work ELSE r.in_work END" if l.weight else "k.in_work" }}, r.rate, r.rate_ms, r.burst, r.tokens, r.free_at, l.who, l.reason, l.set_at, l.until
     FROM (
         SELECT k.key, SUM(k.in_work)::bigint AS in_work
         FROM (
@@ -334,7 +344,8 @@ BEGIN
         LIMIT 1001
     ) AS k
     CROSS JOIN LATERAL {{ object("limit_" ~ queue ~ "_" ~ l.nth) }}(k.key, now_) AS r
-    LEFT JOIN {{ object("queue_limit") }} AS l ON l.queue = '{{ queue }}' AND l.by = {{ text(l.name or "") }} AND l.key = k.key
+    LEFT JOIN {{ object("queue_limit") }} AS l
+        ON l.queue = '{{ queue }}' AND l.by = {{ text(l.name or "") }} AND l.key = k.key AND COALESCE(l.until > now_, TRUE)
     ORDER BY k.key = '' DESC, k.in_work DESC, k.key;
 {%- endfor %}
 END;
@@ -348,17 +359,19 @@ REVOKE ALL ON FUNCTION {{ object(procedure) }}() FROM public;
 /*
 Changes a limit of {{ queue }} from the next claim on, by_ naming its column ('' is the limit of all items): of all keys, or of key_ alone.
 at_once_ 0: nothing begins. A rate (rate_ starts in rate_ms_, burst_ of them at once, or all of them) only where the description has one. What
-is NULL stays as it is described; all NULL: back to the description. Less takes effect as items end.
+is NULL stays as it is described; all NULL: back to the description, as after for_ms_, or at until_. Less takes effect as items end.
 Table access order: queue_limit, queue_sleeper.
 */
 CREATE OR REPLACE FUNCTION {{ object(procedure) }}(
-    by_ text, key_ text, at_once_ integer, rate_ integer, rate_ms_ bigint, burst_ integer, who_ text, reason_ text
+    by_ text, key_ text, at_once_ integer, rate_ integer, rate_ms_ bigint, burst_ integer, until_ timestamptz, for_ms_ bigint, who_ text, reason_ text
 )
 RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    now_ CONSTANT timestamptz := clock_timestamp();
+    end_ CONSTANT timestamptz := COALESCE(until_, now_ + for_ms_ * interval '1 millisecond');
     rated_ boolean;
     wrong_ text;
 BEGIN
@@ -375,34 +388,38 @@ BEGIN
         WHEN (rate_ IS NULL) <> (rate_ms_ IS NULL) OR (burst_ IS NOT NULL AND rate_ IS NULL) THEN 'rate_ and rate_ms_ go together, and burst_ with them'
         WHEN rate_ NOT BETWEEN 1 AND 1000000 OR burst_ NOT BETWEEN 1 AND 1000000 THEN 'rate_ and burst_ are from 1 to 1,000,000'
         WHEN rate_ms_ NOT BETWEEN 1 AND 86400000 THEN 'rate_ms_ is from 1 to 86,400,000'
+        WHEN end_ <= now_ OR NOT isfinite(end_) THEN 'the change must end in the future'
     END;
     IF wrong_ IS NOT NULL THEN
         RAISE EXCEPTION '{{ procedure }}: %', wrong_ USING ERRCODE = 'RP021';
     END IF;
-    INSERT INTO {{ object("queue_limit") }} AS l (queue, by, key, has_rate, at_once, rate, rate_ms, burst, who, login, reason, set_at)
+    INSERT INTO {{ object("queue_limit") }} AS l (queue, by, key, has_rate, at_once, rate, rate_ms, burst, who, login, reason, set_at, until)
     VALUES (
         '{{ queue }}', by_, key_, rated_, at_once_, rate_, rate_ms_, COALESCE(burst_, rate_), LEFT(who_, 200), session_user,
-        NULLIF(LEFT(reason_, 400), ''), clock_timestamp()
+        NULLIF(LEFT(reason_, 400), ''), now_, end_
     )
     ON CONFLICT (queue, by, key) DO UPDATE
     SET
         at_once = excluded.at_once, rate = excluded.rate, rate_ms = excluded.rate_ms, burst = excluded.burst, who = excluded.who,
-        login = excluded.login, reason = excluded.reason, set_at = excluded.set_at;
+        login = excluded.login, reason = excluded.reason, set_at = excluded.set_at, until = excluded.until;
     IF at_once_ IS NULL AND rate_ IS NULL THEN
         /* Back to the description; what the rate has left stays. */
         UPDATE {{ object("queue_limit") }} AS l
-        SET who = NULL, login = NULL, reason = NULL, set_at = NULL
+        SET who = NULL, login = NULL, reason = NULL, set_at = NULL, until = NULL
         WHERE l.queue = '{{ queue }}' AND l.by = by_ AND l.key = key_;
         DELETE FROM {{ object("queue_limit") }} AS l
         WHERE l.queue = '{{ queue }}' AND l.by = by_ AND l.key = key_ AND l.key <> '' AND l.tokens IS NULL;
     END IF;
+    /* Those that are over. */
+    DELETE FROM {{ object("queue_limit") }} AS l
+    WHERE l.queue = '{{ queue }}' AND l.key <> '' AND l.until <= now_ AND l.tokens IS NULL;
     PERFORM {{ object("queue_ring") }}(s.queue)
     FROM (SELECT r.queue FROM {{ object("queue_sleeper") }} AS r WHERE r.queue = '{{ queue }}') AS s;
 END;
 $$;
 {% endfilter %}
 {% filter statement %}
-REVOKE ALL ON FUNCTION {{ object(procedure) }}(text, text, integer, integer, bigint, integer, text, text) FROM public;
+REVOKE ALL ON FUNCTION {{ object(procedure) }}(text, text, integer, integer, bigint, integer, timestamptz, bigint, text, text) FROM public;
 {% endfilter %}
 {% filter statement %}
 /* The limits of the description; changes of those that go end with them. */

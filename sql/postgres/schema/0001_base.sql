@@ -136,13 +136,14 @@ CREATE TABLE IF NOT EXISTS {{ object("queue_turn") }} (
 /*
 The limits of queues that have some: a row for each limit (key is ''), and one for each key of it that was given limits of its own or has
 begun something at its rate. by is the column, '' for the limit of the whole queue; at_once and the rate (rate starts in rate_ms, burst of
-them at once) are NULL where the description holds. A rate has left tokens at tokens_at, and all
-of them at full_at. Claims write it in their turn.
+them at once) are NULL where the description holds, and hold until then, or until another change. A rate has left tokens at tokens_at, and
+all of them at full_at. Claims write it in their turn.
 */
 CREATE TABLE IF NOT EXISTS {{ object("queue_limit") }} (
     queue text NOT NULL, by text NOT NULL, key text COLLATE "C" NOT NULL, has_rate boolean NOT NULL, at_once integer NULL,
     rate integer NULL, rate_ms bigint NULL, burst integer NULL, tokens double precision NULL, tokens_at timestamptz NULL,
-    full_at timestamptz NULL, who text NULL, login text NULL, reason text NULL, set_at timestamptz NULL, PRIMARY KEY (queue, by, key)
+    full_at timestamptz NULL, who text NULL, login text NULL, reason text NULL, set_at timestamptz NULL,
+    until timestamptz NULL, PRIMARY KEY (queue, by, key)
 )
 WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 {% endfilter %}

@@ -10,7 +10,7 @@
     DECLARE @_Asked int = 0; /* shards so far */
 {%- endif %}
 {%- if limits %}
-    DECLARE @_FreeAt datetime2(7); /* when a rate lets the next one begin */
+    DECLARE @_FreeAt datetime2(7); /* when time makes room for the next one */
 {%- if limits | selectattr("rate") | list %}
     DECLARE @_Starts nvarchar(max);
 {%- endif %}

@@ -21,7 +21,7 @@
 {%- endmacro -%}
 {% filter made("PROCEDURE", queue ~ "_Room") %}
 /*
-How much a claim of @Max items at @_Now{{ " (@_At on the table's clock)" if local_time }} may begin: @Room of all, until @FreeAt by a rate.
+How much a claim of @Max items at @_Now{{ " (@_At on the table's clock)" if local_time }} may begin: @Room of all, until @FreeAt, when time makes room.
 {%- if sought %} @Keys has the values of {{ sought.name }} of
 which something is due and that have room, with how much, by turns: from the one behind the last that had its turn, once around, until enough
 have room. Each costs a few seeks, however much waits. After a thousand it leaves off, and the next claim goes on there.
@@ -134,7 +134,7 @@ BEGIN
     END;
     IF @_Looks >= 1000
         SET @FreeAt = DATEADD(MILLISECOND, 100, @_Now);
-{%- for l in filters if l.rate %}
+{%- for l in filters %}
     SELECT @FreeAt = MIN(h.[FreeAt])
     FROM @_Held{{ l.nth }} AS h
     HAVING MIN(h.[FreeAt]) < COALESCE(@FreeAt, '9999-12-31');

@@ -1,6 +1,9 @@
 {% import "macro/item.sql" as item -%}
 {%- import "macro/limit.sql" as limit -%}
 {%- import "macro/kind.sql" as kind -%}
+{#- Whether a change is not over yet, and a number of one that is not. -#}
+{%- macro is_standing(of) %}({{ of }}.[Until] IS NULL OR {{ of }}.[Until] > @Now){% endmacro -%}
+{%- macro stands(of, number) %}CASE WHEN {{ is_standing(of) }} THEN {{ of }}.[{{ number }}] END{% endmacro -%}
 {%- if limits %}
 {%- for l in limits %}
 {%- if l.rate %}
@@ -19,13 +22,13 @@ SELECT
     CASE WHEN t.[Is] > l.[Burst] THEN l.[Burst] ELSE t.[Is] END AS [Tokens]
 FROM (
     SELECT
-        COALESCE(k.[Rate], a.[Rate], {{ l.rate }}) AS [Rate],
-        COALESCE(k.[RateMs], a.[RateMs], {{ l.rate_ms }}) AS [RateMs],
-        COALESCE(k.[Burst], a.[Burst], {{ l.burst }}) AS [Burst],
+        COALESCE({{ stands("k", "Rate") }}, a.[Rate], {{ l.rate }}) AS [Rate],
+        COALESCE({{ stands("k", "RateMs") }}, a.[RateMs], {{ l.rate_ms }}) AS [RateMs],
+        COALESCE({{ stands("k", "Burst") }}, a.[Burst], {{ l.burst }}) AS [Burst],
         k.[Tokens], k.[TokensAt]
     FROM (SELECT @Key AS [Key]) AS n
     LEFT JOIN {{ object("QueueLimit") }} AS a WITH (ROWLOCK)
-        ON a.[Queue] = '{{ queue }}' AND a.[By] = {{ text(l.name or "") }} AND a.[Key] = N''
+        ON a.[Queue] = '{{ queue }}' AND a.[By] = {{ text(l.name or "") }} AND a.[Key] = N'' AND {{ is_standing("a") }}
     LEFT JOIN {{ object("QueueLimit") }} AS k WITH (ROWLOCK)
         ON k.[Queue] = '{{ queue }}' AND k.[By] = {{ text(l.name or "") }} AND k.[Key] = n.[Key]
 ) AS l
@@ -44,7 +47,7 @@ CROSS APPLY (
 /*
 {%- if l.by %}
 The limit by {{ l.name }} for one of its keys (NULL: what holds for all of them): how many may be in work and are (no more are counted), the
-rate, and how many may begin now: the room. FreeAt is when the rate lets the next one begin, NULL where it is not the rate.
+rate, and how many may begin now: the room. FreeAt is when time makes room: by the rate, or at the end of a change; NULL where it does not.
 {%- else %}
 The limit of all items, as those by a column.
 {%- endif %}
@@ -56,23 +59,29 @@ Table access order: QueueLimit, {{ queue ~ "_Lease" if beside else called.table 
 RETURNS TABLE
 AS
 RETURN
-SELECT
-    l.[AtOnce], h.[InWork],
+{%- set untils = ["l.[Until]", "l.[UntilOfAll]"] %}
 {%- if l.rate %}
-    r.[Rate], r.[RateMs], r.[Burst], r.[Tokens],
+{%- set is_full = "(l.[AtOnce] <= h.[InWork] OR r.[Tokens] < 1)" %}
+{%- set untils = ["CASE WHEN r.[Tokens] < 1 THEN DATEADD(MILLISECOND, CAST(CEILING((1 - r.[Tokens]) * r.[RateMs] / r.[Rate]) AS int), @Now) END"] + untils %}
+SELECT
+    l.[AtOnce], h.[InWork], r.[Rate], r.[RateMs], r.[Burst], r.[Tokens],
     CASE
-        WHEN l.[AtOnce] <= h.[InWork] OR r.[Tokens] < 1 THEN 0
+        WHEN {{ is_full }} THEN 0
         WHEN l.[AtOnce] - h.[InWork] < FLOOR(r.[Tokens]) THEN l.[AtOnce] - h.[InWork]
         ELSE CAST(FLOOR(r.[Tokens]) AS int)
     END AS [Room],
-    CASE
-        WHEN r.[Tokens] < 1 THEN DATEADD(MILLISECOND, CAST(CEILING((1 - r.[Tokens]) * r.[RateMs] / r.[Rate]) AS int), @Now)
-    END AS [FreeAt]
 {%- else %}
+{%- set is_full = "l.[AtOnce] <= h.[InWork]" %}
+SELECT
+    l.[AtOnce], h.[InWork],
     CAST(NULL AS int) AS [Rate], CAST(NULL AS bigint) AS [RateMs], CAST(NULL AS int) AS [Burst], CAST(NULL AS float) AS [Tokens],
-    CASE WHEN l.[AtOnce] <= h.[InWork] THEN 0 ELSE COALESCE(l.[AtOnce] - h.[InWork], 2147483647) END AS [Room],
-    CAST(NULL AS datetime2(7)) AS [FreeAt]
+    CASE WHEN {{ is_full }} THEN 0 ELSE COALESCE(l.[AtOnce] - h.[InWork], 2147483647) END AS [Room],
 {%- endif %}
+    (
+        SELECT MIN(u.[At])
+        FROM (VALUES {% for until in untils %}({{ until }}){{ ", " if not loop.last }}{% endfor %}) AS u ([At])
+        WHERE {{ is_full }}
+    ) AS [FreeAt]
 FROM (
 {%- if l.tiers %}
     SELECT
@@ -92,15 +101,16 @@ FROM (
                 ORDER BY {{ kind.ordered(due_columns) }}
             )
         ) AS [AtOnce],
-        n.[Key]
+        n.[Key], k.[Until], a.[Until] AS [UntilOfAll]
 {%- else %}
-    SELECT {{ "COALESCE(k.[AtOnce], a.[AtOnce], " ~ l.at_once ~ ")" if l.at_once else "COALESCE(k.[AtOnce], a.[AtOnce])" }} AS [AtOnce], n.[Key]
+    SELECT {{ "COALESCE(k.[AtOnce], a.[AtOnce], " ~ l.at_once ~ ")" if l.at_once else "COALESCE(k.[AtOnce], a.[AtOnce])" }} AS [AtOnce], n.[Key], k.[Until],
+        a.[Until] AS [UntilOfAll]
 {%- endif %}
     FROM (SELECT {{ "COALESCE(" ~ limit.text(l, "@Key") ~ ", N'')" if l.by else "N''" }} AS [Key]) AS n
     LEFT JOIN {{ object("QueueLimit") }} AS a WITH (ROWLOCK)
-        ON a.[Queue] = '{{ queue }}' AND a.[By] = {{ text(l.name or "") }} AND a.[Key] = N''
+        ON a.[Queue] = '{{ queue }}' AND a.[By] = {{ text(l.name or "") }} AND a.[Key] = N'' AND {{ is_standing("a") }}
     LEFT JOIN {{ object("QueueLimit") }} AS k WITH (ROWLOCK)
-        ON k.[Queue] = '{{ queue }}' AND k.[By] = {{ text(l.name or "") }} AND k.[Key] = n.[Key]
+        ON k.[Queue] = '{{ queue }}' AND k.[By] = {{ text(l.name or "") }} AND k.[Key] = n.[Key] AND {{ is_standing("k") }}
 ) AS l
 CROSS APPLY (
     SELECT {{ "CAST(CASE WHEN SUM(w.[Weight]) > 2147483647 THEN 2147483647 ELSE COALESCE(SUM(w.[Weight]), 0) END AS int)" if l.weight else "COUNT(*)" }} AS [InWork]
@@ -171,7 +181,7 @@ BEGIN
     ) AS n
     INNER JOIN {{ object("QueueLimit") }} AS x WITH (ROWLOCK)
         ON x.[Queue] = '{{ queue }}' AND x.[By] = {{ text(l.name) }} AND x.[Key] = n.[Key]
-    WHERE x.[SetAt] IS NULL AND x.[FullAt] <= @Now;
+    WHERE (x.[SetAt] IS NULL OR x.[Until] <= @Now) AND x.[FullAt] <= @Now;
 {%- endif %}
 {%- endfor %}
 END;
@@ -181,8 +191,8 @@ END;
 {% filter made("PROCEDURE", procedure) %}
 /*
 The limits of {{ queue }}: for each the row of all its keys (Key is ''), in which InWork counts all items, and rows of the keys that are in
-work, or have limits of their own, or have begun something at the rate: at most 1,000, most in work first. Who, Reason and SetAt are of the
-last change; NULL: it is as the description says.
+work, or have limits of their own, or have begun something at the rate: at most 1,000, most in work first. Who, Reason, SetAt and Until are of
+the last change; NULL: it is as the description says, and Until also where no time ends it.
 Table access order: {{ queue ~ "_Lease" if beside else called.table }}, QueueLimit.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
@@ -231,10 +241,10 @@ BEGIN
 {%- endfor %}
 
     SELECT
-        o.[By], o.[Key], o.[AtOnce], o.[InWork], o.[Rate], o.[RateMs], o.[Burst], o.[Tokens], o.[FreeAt], l.[Who], l.[Reason], l.[SetAt]
+        o.[By], o.[Key], o.[AtOnce], o.[InWork], o.[Rate], o.[RateMs], o.[Burst], o.[Tokens], o.[FreeAt], l.[Who], l.[Reason], l.[SetAt], l.[Until]
     FROM @_Out AS o
     LEFT JOIN {{ object("QueueLimit") }} AS l WITH (ROWLOCK)
-        ON l.[Queue] = '{{ queue }}' AND l.[By] = o.[By] AND l.[Key] = o.[Key]
+        ON l.[Queue] = '{{ queue }}' AND l.[By] = o.[By] AND l.[Key] = o.[Key] AND (l.[Until] IS NULL OR l.[Until] > @_Now)
     ORDER BY o.[Seq];
 END;
 {% endfilter %}
@@ -243,15 +253,16 @@ END;
 /*
 Changes a limit of {{ queue }} from the next claim on, @By naming its column ('' is the limit of all items): of all keys, or of @Key alone.
 @AtOnce 0: nothing begins. A rate (@Rate starts in @RateMs, @Burst of them at once, or all of them) only where the description has one. What
-is NULL stays as it is described; all NULL: back to the description. Less takes effect as items end.
+is NULL stays as it is described; all NULL: back to the description, as after @ForMs, or at @Until (UTC). Less takes effect as items end.
 Table access order: QueueLimit.
 */
 {{ create_or_alter }} PROCEDURE {{ object(procedure) }}
-    @By nvarchar(128), @Key nvarchar(4000), @AtOnce int, @Rate int, @RateMs bigint, @Burst int, @Who nvarchar(4000), @Reason nvarchar(4000)
+    @By nvarchar(128), @Key nvarchar(4000), @AtOnce int, @Rate int, @RateMs bigint, @Burst int, @Until datetime2(7), @ForMs bigint,
+    @Who nvarchar(4000), @Reason nvarchar(4000)
 AS
 BEGIN
 {% include "part/head.sql" %}
-    DECLARE @_Rated bit, @_Wrong nvarchar(2048);
+    DECLARE @_Rated bit, @_Wrong nvarchar(2048), @_Now datetime2(7) = SYSUTCDATETIME(), @_Changes bit;
     SET @By = COALESCE(@By, N'');
     SET @Key = COALESCE(@Key, N'');
 {% include "part/no_transaction.sql" %}
@@ -270,6 +281,8 @@ BEGIN
             THEN N'@Rate and @RateMs go together, and @Burst with them'
         WHEN @Rate NOT BETWEEN 1 AND 1000000 OR @Burst NOT BETWEEN 1 AND 1000000 THEN N'@Rate and @Burst are from 1 to 1,000,000'
         WHEN @RateMs NOT BETWEEN 1 AND 86400000 THEN N'@RateMs is from 1 to 86,400,000'
+        WHEN @ForMs > 3155760000000 THEN N'@ForMs is more than a hundred years'
+        WHEN @Until <= @_Now OR @ForMs < 1 THEN N'the change must end in the future'
     END;
     IF @_Wrong IS NOT NULL
     BEGIN
@@ -286,28 +299,36 @@ BEGIN
     END;
 {%- endfor %}
 
+    IF @Until IS NULL
+        SET @Until = DATEADD(MILLISECOND, @ForMs % 60000, DATEADD(MINUTE, @ForMs / 60000, @_Now));
+    SET @_Changes = CASE WHEN COALESCE(@AtOnce, @Rate) IS NOT NULL THEN 1 ELSE 0 END;
+
     BEGIN TRANSACTION;
     UPDATE l
     SET
         [AtOnce] = @AtOnce, [Rate] = @Rate, [RateMs] = @RateMs, [Burst] = COALESCE(@Burst, @Rate),
-        [Who] = CASE WHEN COALESCE(@AtOnce, @Rate) IS NOT NULL THEN LEFT(@Who, 200) END,
-        [Login] = CASE WHEN COALESCE(@AtOnce, @Rate) IS NOT NULL THEN ORIGINAL_LOGIN() END,
-        [Reason] = CASE WHEN COALESCE(@AtOnce, @Rate) IS NOT NULL THEN NULLIF(LEFT(@Reason, 400), N'') END,
-        [SetAt] = CASE WHEN COALESCE(@AtOnce, @Rate) IS NOT NULL THEN SYSUTCDATETIME() END
+        [Who] = CASE WHEN @_Changes = 1 THEN LEFT(@Who, 200) END,
+        [Login] = CASE WHEN @_Changes = 1 THEN ORIGINAL_LOGIN() END,
+        [Reason] = CASE WHEN @_Changes = 1 THEN NULLIF(LEFT(@Reason, 400), N'') END,
+        [SetAt] = CASE WHEN @_Changes = 1 THEN @_Now END,
+        [Until] = CASE WHEN @_Changes = 1 THEN @Until END
     FROM {{ object("QueueLimit") }} AS l WITH (UPDLOCK, ROWLOCK, SERIALIZABLE)
     WHERE l.[Queue] = '{{ queue }}' AND l.[By] = @By AND l.[Key] = @Key;
-    IF @@ROWCOUNT = 0 AND COALESCE(@AtOnce, @Rate) IS NOT NULL
+    IF @@ROWCOUNT = 0 AND @_Changes = 1
         INSERT INTO {{ object("QueueLimit") }} (
-            [Queue], [By], [Key], [HasRate], [AtOnce], [Rate], [RateMs], [Burst], [Who], [Login], [Reason], [SetAt]
+            [Queue], [By], [Key], [HasRate], [AtOnce], [Rate], [RateMs], [Burst], [Who], [Login], [Reason], [SetAt], [Until]
         )
         VALUES (
             '{{ queue }}', @By, @Key, @_Rated, @AtOnce, @Rate, @RateMs, COALESCE(@Burst, @Rate), LEFT(@Who, 200), ORIGINAL_LOGIN(),
-            NULLIF(LEFT(@Reason, 400), N''), SYSUTCDATETIME()
+            NULLIF(LEFT(@Reason, 400), N''), @_Now, @Until
         );
     /* Nothing is left of a key that is as the description says, and has begun nothing. */
     DELETE l
     FROM {{ object("QueueLimit") }} AS l WITH (ROWLOCK)
     WHERE l.[Queue] = '{{ queue }}' AND l.[By] = @By AND l.[Key] = @Key AND l.[Key] <> N'' AND l.[SetAt] IS NULL AND l.[Tokens] IS NULL;
+    DELETE l
+    FROM {{ object("QueueLimit") }} AS l WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE l.[Queue] = '{{ queue }}' AND l.[Key] <> N'' AND l.[Until] <= @_Now AND l.[Tokens] IS NULL;
     COMMIT TRANSACTION;
 END;
 {% endfilter %}

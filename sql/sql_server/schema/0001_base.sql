@@ -121,15 +121,15 @@ IF OBJECT_ID({{ literal("QueueTurn") }}, N'U') IS NULL
 /*
 The limits of queues that have some: a row for each limit (Key is ''), and one for each key of it that was given limits of its own or has
 begun something at its rate. By is the column, '' for the limit of the whole queue; AtOnce and the rate (Rate starts in RateMs, Burst of
-them at once) are NULL where the description holds. A rate has left Tokens at TokensAt (UTC), and
-all of them at FullAt. Claims write it in their turn.
+them at once) are NULL where the description holds, and hold Until then, or until another change. A rate has left Tokens at TokensAt, and all
+of them at FullAt. Claims write it in their turn. Times are UTC.
 */
 IF OBJECT_ID({{ literal("QueueLimit") }}, N'U') IS NULL
     CREATE TABLE {{ object("QueueLimit") }} (
         [Queue] varchar(40) NOT NULL, [By] nvarchar(128) NOT NULL, [Key] nvarchar(300) NOT NULL,
         [HasRate] bit NOT NULL, [AtOnce] int NULL, [Rate] int NULL, [RateMs] bigint NULL, [Burst] int NULL,
         [Tokens] float NULL, [TokensAt] datetime2(7) NULL, [FullAt] datetime2(7) NULL, [Who] nvarchar(200) NULL, [Login] nvarchar(128) NULL,
-        [Reason] nvarchar(400) NULL, [SetAt] datetime2(7) NULL,
+        [Reason] nvarchar(400) NULL, [SetAt] datetime2(7) NULL, [Until] datetime2(7) NULL,
         CONSTRAINT [PK_QueueLimit] PRIMARY KEY CLUSTERED ([Queue], [By], [Key])
     );
 /*

@@ -57,7 +57,8 @@ fn beside(place: &DescriptionPath, spec: &QueueSpec) -> Checked {
     // One limit of all only says how many a claim takes.
     if spec.limits.iter().any(|limit| limit.by.is_some()) {
         place.need(spec.order.group.is_none(), || {
-            "with \"by\" cannot be beside order.group: a claim would pass over what waits in its group, key by key".to_owned()
+            "with \"by\" cannot be beside order.group: a claim would pass over what waits in its group, key by key"
+                .to_owned()
         })?;
         let by_kind = "a claim would search for each kind in each key";
         place.need(!spec.claim_by.kind && !spec.claim_by.step, || {
