@@ -69,7 +69,7 @@ impl Queue {
     pub fn open(config: &Config, name: &str) -> Result<Self> {
         let config = crate::places::found(config)?;
         if config.places().is_empty() || config.place().is_some() {
-            return Ok(Self::of(QueueInner::open(&config, name)?));
+            return Ok(Self::of(QueueInner::open(&config, name, Arc::default())?));
         }
         Ok(Self(Over::Places(Arc::new(Places::open(&config, name)?))))
     }

@@ -24,6 +24,7 @@ pub const PARTS: [(&str, &[(&str, &str)]); 4] = [
             ("benches/overhead.rs", "overhead"),
             ("benches/claim_cost.rs", "claim cost"),
             ("benches/limits.rs", "limits"),
+            ("benches/schedules.rs", "schedules"),
             ("benches/idle.rs", "idle"),
             ("benches/memory.rs", "memory"),
             ("benches/languages.rs", "languages"),

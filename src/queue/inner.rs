@@ -50,7 +50,7 @@ pub(crate) struct QueueShared {
     /// Counters of this process, for all handles.
     pub(crate) counters: Arc<Counters>,
     pub(crate) pool: Arc<Pool>,
-    pub(super) outage: Outage,
+    pub(super) outage: Arc<Outage>,
     /// Whether a thread tries the database of a place that is away.
     pub(super) is_tried: AtomicBool,
     /// Keeps the pool in the list of figures.
@@ -95,8 +95,8 @@ impl Deref for QueueInner {
 }
 
 impl QueueInner {
-    /// A handle on the queue, as [`super::Queue::open`] says.
-    pub(crate) fn open(config: &Config, name: &str) -> Result<Self> {
+    /// A handle on the queue, as [`super::Queue::open`] says. `outage` may have begun with an earlier try.
+    pub(crate) fn open(config: &Config, name: &str, outage: Arc<Outage>) -> Result<Self> {
         let schema = config.schema()?;
         // Checked before the first connection: a bad name is a mistake of the caller, whatever the server says.
         QueueName::new(name)?;
@@ -104,7 +104,6 @@ impl QueueInner {
         let pool = Pool::new(config);
         let retry = Policy::new(config);
         let interrupt = Interrupt::default();
-        let outage = Outage::default();
         let to_open = retry.within(config.open_timeout());
         let label = config.place().map_or_else(|| name.to_owned(), |place| format!("{name} at {place}"));
         let again = |error: &Error| outage.failed(&label, error);

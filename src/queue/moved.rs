@@ -11,6 +11,7 @@ use crate::item::{
 use crate::metrics::CallKind;
 use crate::session::{ReadCells, Session};
 use serde_json::{Map, json};
+use std::sync::Arc;
 
 /// A moved item.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +98,7 @@ impl QueueInner {
     /// Moves an item to the queue `to`.
     pub(super) fn move_item(&self, item: &ItemRef<'_>, to: &str, operation: Option<&str>) -> Result<Moved> {
         self.refuse_attached()?;
-        let target = Self::open(self.pool.config()?, to)?;
+        let target = Self::open(self.pool.config()?, to, Arc::default())?;
         if target.terms.spec.queue == self.terms.spec.queue {
             let message = format!("queue {to} does not take it: the item is there");
             return Err(Error::new(ErrorKind::InvalidItem, message));

@@ -121,7 +121,7 @@ impl QueueInner {
         Ok(arrived)
     }
 
-    /// Puts the items in, with a record by which a repetition knows, however late, that they are there; how many this call has put in.
+    /// Puts the items in, with a record by which a repetition knows for 90 days, as long as records are kept, that they are there; how many this call has put in.
     fn arrive(&self, transit: &Transit, from: &str) -> Result<usize> {
         let own = self.backend.calls("take moved items", COMMIT)?;
         let record = json!({"from": from, "operation": transit.operation}).to_string();

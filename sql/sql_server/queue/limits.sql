@@ -79,7 +79,12 @@ SELECT
 {%- endif %}
     (
         SELECT MIN(u.[At])
-        FROM (VALUES {% for until in untils %}({{ until }}){{ ", " if not loop.last }}{% endfor %}) AS u ([At])
+        FROM (
+            VALUES
+{%- for until in untils %}
+                ({{ until }}){{ "," if not loop.last }}
+{%- endfor %}
+        ) AS u ([At])
         WHERE {{ is_full }}
     ) AS [FreeAt]
 FROM (
@@ -244,7 +249,9 @@ BEGIN
         o.[By], o.[Key], o.[AtOnce], o.[InWork], o.[Rate], o.[RateMs], o.[Burst], o.[Tokens], o.[FreeAt], l.[Who], l.[Reason], l.[SetAt], l.[Until]
     FROM @_Out AS o
     LEFT JOIN {{ object("QueueLimit") }} AS l WITH (ROWLOCK)
-        ON l.[Queue] = '{{ queue }}' AND l.[By] = o.[By] AND l.[Key] = o.[Key] AND (l.[Until] IS NULL OR l.[Until] > @_Now)
+        ON
+            l.[Queue] = '{{ queue }}' AND l.[By] = o.[By] AND l.[Key] = o.[Key]
+            AND (l.[Until] IS NULL OR l.[Until] > @_Now)
     ORDER BY o.[Seq];
 END;
 {% endfilter %}

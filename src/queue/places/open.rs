@@ -4,6 +4,8 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 use crate::queue::handle::{Opened, PlaceList, PlaceListState, at};
+use crate::queue::inner::QueueInner;
+use crate::shared::Outage;
 use crate::sync::{Condvar, Mutex};
 use crate::threads;
 use std::sync::atomic::AtomicUsize;
@@ -95,12 +97,12 @@ impl PlaceList {
 /// Opens one place, however long that takes.
 fn run(list: &Weak<PlaceList>, config: &Config, number: usize) {
     let mut pause = PAUSES[0];
-    let mut since = None;
+    let (mut since, outage) = (None, Arc::<Outage>::default());
     loop {
         let Some(name) = list.upgrade().filter(|it| !it.state.lock().closed).map(|it| it.queue.clone()) else {
             return;
         };
-        let opened = Queue::open(config, &name);
+        let opened = QueueInner::open(config, &name, Arc::clone(&outage)).map(Queue::of);
         let Some(list) = list.upgrade() else { return };
         let place = list.names[number].clone();
         let mut state = list.state.lock();
@@ -123,7 +125,7 @@ fn run(list: &Weak<PlaceList>, config: &Config, number: usize) {
                 return;
             }
             Err(error) => {
-                if since.is_none() {
+                if since.is_none() && !outage.is_on() {
                     log::warn!("queue {name}: the place {place} is not open, and is tried again: {error}");
                     since = Some(Instant::now());
                 }

@@ -18,7 +18,7 @@ const BATCH_BYTES: usize = 4 << 20;
 /// The outcome of a rebalance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rebalanced {
-    /// Items that were moved, those included that an earlier call had left on their way.
+    /// Items that were moved, those included that an earlier call had left on their way, and those that were a duplicate there.
     pub moved: u64,
     /// Items that stay: they have changed meanwhile, or cannot be read.
     pub kept: u64,
