@@ -429,6 +429,36 @@ def test_a_failure_ends_the_run_and_gives_back_what_has_not_begun(queue: Queue) 
         run(Worker(queue, work, batch_size=5000).run_async())
 
 
+def test_a_failure_between_batches_lets_coroutines_come_to_their_end(queue: Queue) -> None:
+    async def use() -> None:
+        begun, may_end, ended = asyncio.Event(), asyncio.Event(), False
+
+        async def work(item: Item) -> None:
+            nonlocal ended
+            if item["Payload"] == "late":
+                begun.set()
+                await may_end.wait()
+                ended = True
+
+        worker = Worker(queue, work, threads=3)
+        running = asyncio.create_task(worker.run_async())
+        support.enqueue(queue, "late")
+        await begun.wait()
+        support.enqueue(queue, "soon")
+        await until(lambda: worker.figures().ended + worker.figures().settled == 1)
+        readpast.drop(queue.name, **support.settings())
+        await until(worker._is_stopping)
+        await asyncio.wait([running], timeout=0.2)
+        assert not running.done()
+        may_end.set()
+        with pytest.raises(errors.UnknownQueueError):
+            await running
+        assert ended
+
+    run(use())
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("readpast")]
+
+
 @pytest.mark.parametrize("is_closed", [False, True])
 def test_a_run_that_is_dropped_with_its_loop_leaves_no_item_and_no_thread(
     queue: Queue, is_closed: bool, caplog: pytest.LogCaptureFixture

@@ -80,11 +80,13 @@ class OnLoop:
                 with self._may_go_on:
                     self._free -= lanes
                 self._loop.call_soon_threadsafe(self._begin, engine, batch)
+                # It is the loop's now.
+                batch = None
         except BaseException as failure:
             if not self._is_left:
                 self._fail(failure)
                 if batch:
-                    engine.give_back(batch)
+                    _give_back(engine, batch)
                 if self._loop.is_closed():
                     # It was closed without a cancellation of its tasks: none of them ever ends.
                     self.leave()
@@ -102,7 +104,9 @@ class OnLoop:
 
     def join(self) -> None:
         """Waits for the thread that waits for changes, once the library's worker has closed."""
-        self._watch.join()
+        # It may be what could not be started.
+        if self._watch.ident is not None:
+            self._watch.join()
 
     def close(self) -> None:
         """Leaves no timer on the loop. On the loop."""
@@ -176,12 +180,12 @@ class OnLoop:
         if self._is_left:
             return
         self._fail(failure)
-        try:
-            if begun is not None:
+        if begun is not None:
+            try:
                 taken.engine.end(self._handling.raised(begun, failure))
-            taken.engine.give_back(taken.batch)
-        except Exception as error:
-            _log.debug("nothing to give back: %s", error)
+            except Exception as error:
+                _log.debug("nothing to end: %s", error)
+        _give_back(taken.engine, taken.batch)
 
     def _listen(self) -> None:
         seen = 0
@@ -201,6 +205,13 @@ class OnLoop:
     def _end_overdue(self) -> None:
         for running in list(self._running):
             running.cancel("the worker stops")
+
+
+def _give_back(engine: Engine, batch: Batch) -> None:
+    try:
+        engine.give_back(batch)
+    except Exception as error:
+        _log.debug("nothing to give back: %s", error)
 
 
 class _Taken:

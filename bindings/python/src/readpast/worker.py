@@ -290,8 +290,12 @@ class Worker:
     def _work(self, engine: Engine, crew: OnThreads | OnLoop) -> None:
         reader = threading.Thread(target=self._read_events, args=(engine,), name="readpast events", daemon=True)
         reader.start()
-        crew.work(engine, self.claimed)
         try:
+            crew.work(engine, self.claimed)
+        except BaseException as failure:
+            self._fail(failure)
+        try:
+            # Without it the other threads would wait for ever.
             engine.close(self._settle_timeout_ms)
         finally:
             reader.join()
