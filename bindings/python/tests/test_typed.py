@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from enum import Enum
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Callable, Literal, Optional, Union, cast
+from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, Union, cast
 from uuid import UUID
 
 import pydantic
@@ -21,6 +21,9 @@ import support
 
 import readpast
 from readpast import Handlers, Item, NewItem, Queue, Settlement, Worker
+
+if TYPE_CHECKING:
+    from readpast import Item as OnlyForTypeCheckers
 
 Rest = Callable[[Item], Awaitable[Optional[Settlement]]]
 
@@ -340,3 +343,54 @@ def test_a_type_has_one_handler() -> None:
     assert handlers.handle(never) is never
     with pytest.raises(ValueError, match="there is a handler for the type First"):
         handlers.handle(never)
+def test_decorated_handlers_are_what_they_are_around() -> None:
+    async def handler(_: Item) -> Settlement | None: ...
+
+    async def around(item: Item, next: Rest) -> Settlement | None:
+        return await next(item)
+
+    @wraps(handler)
+    def decorated(item: Item) -> Any:
+        return handler(item)
+
+    @wraps(around)
+    def decorated_around(item: Item, next: Rest) -> Any:
+        return around(item, next)
+
+    def decide(item: Item, _: Rest) -> Settlement:
+        return item.complete("decided")
+
+    handlers = Handlers()
+    handlers.around(partial(decorated_around))
+    handlers.handle_all(decorated)
+    with pytest.raises(TypeError, match="cannot stand around"):
+        handlers.handle_all(ignore)
+    handlers.around(decide)
+    item = readpast.testing.item()
+    assert asyncio.run(cast("Any", handlers(item))) == item.complete("decided")
+
+
+def test_a_handler_that_is_refused_or_replaced_is_forgotten() -> None:
+    async def around(item: Item, next: Rest) -> Settlement | None:
+        return await next(item)
+
+    async def of_all(_: Item) -> None: ...
+
+    handlers = Handlers()
+    with pytest.raises(TypeError, match="cannot be read as"):
+        handlers.handle(of_socket, type="First", column="Document")  # type: ignore[call-overload]
+    handlers.handle_all(ignore)
+    handlers.handle_all(of_all)
+    handlers.around(around)
+
+
+def test_only_the_annotation_of_the_work_is_read() -> None:
+    def send(mail: First, _: OnlyForTypeCheckers) -> None:
+        seen.append(mail)
+
+    handlers, seen = Handlers(), list[First]()
+    handlers.handle(cast("Any", partial(send)))
+    assert handlers(readpast.testing.item({"To": "a", "Copies": 2})) is None
+    assert seen == [First("a", 2)]
+
+

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import sys
 import traceback
 from collections.abc import Coroutine, Mapping
 from datetime import datetime, timedelta
@@ -107,9 +108,7 @@ def _of(item: Item) -> tuple[str, int]:
 def check(handler: object) -> None:
     if not callable(handler):
         raise TypeError(f"a handler is called with an item, but {handler!r} cannot be called")
-    function: object = handler
-    while isinstance(function, partial):
-        function = function.func
+    function = _without_arguments(handler)
     for each in (function, getattr(function, "__call__", None)):  # noqa: B004
         if inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each):
             raise TypeError(
@@ -118,15 +117,32 @@ def check(handler: object) -> None:
             )
 
 
-def plain(handler: Callable[..., object]) -> Any:
-    """The function that decorators and `partial` are around."""
-    function: object = inspect.unwrap(handler)
+def _without_arguments(function: object) -> object:
     while isinstance(function, partial):
-        function = inspect.unwrap(function.func)
+        function = function.func
     return function
 
 
-def is_async(function: object) -> bool:
+def plain(handler: Callable[..., object]) -> Any:
+    """The function that decorators and `partial` are around."""
+    function: Any = handler
+    while (inner := _without_arguments(inspect.unwrap(function))) is not function:
+        function = inner
+    return function
+
+
+def signature(function: Callable[..., object]) -> inspect.Signature:
+    """Its parameters, though names in their annotations may be known to type checkers alone."""
+    if sys.version_info >= (3, 14):
+        import annotationlib  # noqa: PLC0415
+
+        return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
+    return inspect.signature(function)
+
+
+def is_async(handler: Callable[..., object]) -> bool:
+    """Whether it gives a coroutine, as far as one can see."""
+    function = plain(handler)
     call = getattr(function, "__call__", None)  # noqa: B004
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 

@@ -30,9 +30,9 @@ def check_async(handler: Handler) -> None:
     chosen = plain(handler)
     functions: list[Any] = [handler]
     if isinstance(chosen, Handlers):
-        functions = chosen._functions
+        functions = list(chosen._functions.values())
     for function in functions:
-        if not is_async(plain(function)):
+        if not is_async(function):
             raise TypeError(
                 f"{function!r} is a function, which would hold up the event loop: make it `async def`, "
                 "and put `await asyncio.to_thread(...)` around what blocks"

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, Callable, Literal, Union, cast
 from uuid import UUID
 
+from ._handling import plain, signature
 from . import _values
 from .item import Item
 
@@ -38,14 +39,14 @@ class Unreadable(Exception):  # noqa: N818
 def annotation_of(function: Callable[..., object]) -> Any:
     """The annotation of the first of a function's two parameters. TypeError where there is none."""
     kinds = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
-    names = [each.name for each in inspect.signature(function).parameters.values() if each.kind in kinds]
-    plain: Any = function
-    while isinstance(plain, partial):
-        plain = plain.func
-    hints = typing.get_type_hints(plain if inspect.isroutine(plain) else plain.__call__)
-    if len(names) != 2 or names[0] not in hints:  # noqa: PLR2004
+    parameters = [each for each in signature(function).parameters.values() if each.kind in kinds]
+    if len(parameters) != 2 or parameters[0].annotation is inspect.Parameter.empty:  # noqa: PLR2004
         raise TypeError(f"{function!r} must take work, whose annotation says what is read, and an item")
-    return hints[names[0]]
+    # The other annotations may be of names that are there for type checkers alone.
+    only = types.SimpleNamespace(__annotations__={"work": parameters[0].annotation})
+    inner = plain(function)
+    names = inner if inspect.isroutine(inner) else plain(inner.__call__)
+    return typing.get_type_hints(only, globalns=getattr(names, "__globals__", {}))["work"]
 
 
 def is_record(hint: Any) -> bool:

@@ -13,10 +13,10 @@ readpast.Worker(queue, handlers).run()
 from __future__ import annotations
 
 import inspect
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any, Callable, Optional, TypeVar, Union, overload
 
-from ._handling import Handler, check, is_async
+from ._handling import Handler, check, is_async, signature
 from ._work import Unreadable, annotation_of, is_record, reader_of_item
 from .item import Item
 from .settlement import Settlement
@@ -39,7 +39,8 @@ class Handlers:
         self._by_type: dict[str, Handler] = {}
         self._others: Handler | None = None
         self._around: list[_Middleware] = []
-        self._functions: list[Any] = []
+        #: By the type of their items; None: those of all other types.
+        self._functions: dict[str | None, Any] = {}
 
     @overload
     def handle(self, function: _Function, /) -> _Function: ...
@@ -63,7 +64,10 @@ class Handlers:
             name = type or hint.__name__
             if name in self._by_type:
                 raise ValueError(f"there is a handler for the type {name}")
-            self._by_type[name] = self._typed(function, hint, column)
+            check(function)
+            _check_around([function], self._around)
+            self._by_type[name] = _typed(function, hint, column)
+            self._functions[name] = function
             return function
 
         return add if function is None else add(function)
@@ -76,11 +80,13 @@ class Handlers:
         """Has a function handle the items of all other types: `(work, item)` as in `handle`, or `(item)` alone."""
 
         def add(function: _Function) -> _Function:
-            if column is None and len(inspect.signature(function).parameters) == 1:
-                self._note(function)
+            check(function)
+            _check_around([function], self._around)
+            if column is None and len(signature(function).parameters) == 1:
                 self._others = function
             else:
-                self._others = self._typed(function, annotation_of(function), column)
+                self._others = _typed(function, annotation_of(function), column)
+            self._functions[None] = function
             return function
 
         return add if function is None else add(function)
@@ -92,7 +98,8 @@ class Handlers:
         coroutine function gets, and returns, a coroutine. A middleware that is `async def` awaits `next(item)`; it may
         stand around coroutine functions only, and anything else is a TypeError.
         """
-        self._note(middleware, is_around=True)
+        check(middleware)
+        _check_around(self._functions.values(), [middleware])
         self._around.append(middleware)
         return middleware
 
@@ -115,34 +122,31 @@ class Handlers:
         known = ", ".join(sorted(self._by_type))
         return item.retry(f"this worker has no handler for the type {kind or '(none)'}; it has some for {known}")
 
-    def _typed(self, function: Callable[..., _Result], hint: Any, column: str | None) -> Handler:
-        self._note(function)
-        read = reader_of_item(hint, column)
-        name = getattr(hint, "__name__", None) or str(hint)
 
-        def handle(item: Item) -> _Result:
-            try:
-                work = read(item)
-            except Unreadable as why:
-                # No other attempt reads it either.
-                return item.fail(f"the item carries no {name}: {why}")
-            return function(work, item)
+def _check_around(functions: Iterable[Any], around: Iterable[_Middleware]) -> None:
+    """Raises TypeError for a function that a coroutine function would stand around."""
+    for middleware in filter(is_async, around):
+        for function in functions:
+            if not is_async(function):
+                # It would hold up the event loop, and no cancellation would end it.
+                raise TypeError(
+                    f"{middleware!r} is a coroutine function, and cannot stand around {function!r}, a function"
+                )
 
-        return handle
 
-    def _note(self, function: object, *, is_around: bool = False) -> None:
-        check(function)
-        others = self._functions if is_around else [function]
-        middlewares = [function] if is_around else self._around
-        for middleware in filter(is_async, middlewares):
-            for other in others:
-                if not is_async(other):
-                    # It would hold up the event loop, and no cancellation would end it.
-                    raise TypeError(
-                        f"{middleware!r} is a coroutine function, and cannot stand around {other!r}, a function"
-                    )
-        if not is_around:
-            self._functions.append(function)
+def _typed(function: Callable[..., _Result], hint: Any, column: str | None) -> Handler:
+    read = reader_of_item(hint, column)
+    name = getattr(hint, "__name__", None) or str(hint)
+
+    def handle(item: Item) -> _Result:
+        try:
+            work = read(item)
+        except Unreadable as why:
+            # No other attempt reads it either.
+            return item.fail(f"the item carries no {name}: {why}")
+        return function(work, item)
+
+    return handle
 
 
 def _within(middleware: _Middleware, rest: Handler) -> Handler:
