@@ -171,6 +171,87 @@ def test_work_that_cannot_be_read_is_failed_with_the_place(value: object, why: s
     assert "secret" not in (given.error or "")
 
 
+class Cat(pydantic.BaseModel):
+    kind: Literal["cat"]
+    id: UUID = UUID(int=0)
+
+
+class Dog(pydantic.BaseModel):
+    kind: Literal["dog"]
+
+
+class Owner(pydantic.BaseModel):
+    pet: Union[Cat, Dog] = pydantic.Field(discriminator="kind")  # noqa: UP007
+    module: Optional[pydantic.ImportString[Any]] = None  # noqa: UP045
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (
+            {"pet": {"kind": "secret"}},
+            "$.pet: The tag in 'kind' does not match any of the expected tags: 'cat', 'dog'",
+        ),
+        ({"pet": {"kind": "cat", "id": "secret"}}, "$.pet.cat.id: Input should be a valid UUID"),
+        ({"pet": {"kind": "dog"}, "module": "secret"}, "$.module: Input should be a valid Python path"),
+    ],
+)
+def test_no_text_of_pydantic_quotes_a_value(value: object, why: str) -> None:
+    handlers = Handlers()
+
+    @handlers.handle_all(column="Document")
+    def keep(owner: Owner, _: Item) -> None:
+        pytest.fail(f"{owner}")
+
+    given = cast("Settlement", handlers(readpast.testing.item({"Document": value})))
+    assert given.error == f"the item carries no Owner: {why}"
+
+
+@dataclass
+class Exactly:
+    document: Line
+    rest: Any
+
+
+def test_a_decimal_in_json_keeps_its_digits_and_other_numbers_are_floats() -> None:
+    handlers, seen = Handlers(), list[object]()
+    digits = "12345678901234567.8901234567890123"
+
+    @handlers.handle(type="First")
+    def by_columns(work: Exactly, _: Item) -> None:
+        seen.append(work.document.sum)
+
+    @handlers.handle(type="Second", column="Document")
+    def by_document(work: dict[str, Union[Decimal, list[Any]]], _: Item) -> None:  # noqa: UP007
+        seen.append(work)
+
+    spec = {"queue": "Q", "columns": [{"name": "Document", "type": "json"}, {"name": "Rest", "type": "integer"}]}
+    document = f'{{"sum": {digits}, "rest": [1.5]}}'
+    item = readpast.testing.item(f'{{"Document": {document}, "Rest": 1}}', type="First", spec=spec)
+    assert handlers(item) is None
+    item = readpast.testing.item(f'{{"Document": {document}}}', type="Second", spec=spec)
+    assert handlers(item) is None
+    assert seen == [Decimal(digits), {"sum": Decimal(digits), "rest": [1.5]}]
+    assert type(cast("Any", seen[1])["rest"][0]) is float
+
+
+@dataclass
+class OnADay:
+    at: date
+
+
+def test_a_time_is_no_day() -> None:
+    handlers = Handlers()
+
+    @handlers.handle_all
+    def keep(work: OnADay, _: Item) -> None:
+        pytest.fail(f"{work}")
+
+    spec = {"queue": "Q", "columns": [{"name": "At", "type": "timestamp"}]}
+    given = cast("Settlement", handlers(readpast.testing.item({"At": NOON}, spec=spec)))
+    assert given.error == "the item carries no OnADay: $.at must be date, and is of type datetime"
+
+
 def test_it_is_failed_at_the_first_attempt(queue: Queue) -> None:
     handlers = Handlers()
     handlers.handle_all(partial(second_of_three, 1))
@@ -301,48 +382,6 @@ def test_a_coroutine_function_cannot_stand_around_a_function() -> None:
         late.around(around)
 
 
-def without_annotation(_work: Any, _: Item) -> None: ...
-
-
-without_annotation.__annotations__.clear()
-
-
-def without_item(_: First) -> None: ...
-
-
-def of_json(_: dict[str, Any], _item: Item) -> None: ...
-
-
-def of_socket(_: support.Psql, _item: Item) -> None: ...
-
-
-@pytest.mark.parametrize(
-    ("function", "given", "why"),
-    [
-        (without_annotation, {}, "must take work, whose annotation"),
-        (without_item, {}, "must take work, whose annotation"),
-        (of_json, {"column": "Document"}, "type="),
-        (of_json, {"type": "First"}, "column="),
-        (of_socket, {"type": "First", "column": "Document"}, "cannot be read as"),
-        (3, {}, "is not a callable"),
-    ],
-)
-def test_a_handler_that_can_get_no_work_is_refused(function: Any, given: dict[str, str], why: str) -> None:
-    with pytest.raises(TypeError, match=why):
-        Handlers().handle(**given)(function)
-
-
-def test_the_example_of_the_page_works() -> None:
-    program = Path(__file__).resolve().parents[1] / "examples" / "typed.py"
-    ran = subprocess.run([sys.executable, str(program)], stdout=subprocess.PIPE, text=True, check=True)
-    assert sorted(ran.stdout.splitlines()) == ["mail to a@example.org", "resize x.png"]
-
-
-def test_a_type_has_one_handler() -> None:
-    handlers = Handlers()
-    assert handlers.handle(never) is never
-    with pytest.raises(ValueError, match="there is a handler for the type First"):
-        handlers.handle(never)
 def test_decorated_handlers_are_what_they_are_around() -> None:
     async def handler(_: Item) -> Settlement | None: ...
 
@@ -394,3 +433,45 @@ def test_only_the_annotation_of_the_work_is_read() -> None:
     assert seen == [First("a", 2)]
 
 
+def without_annotation(_work: Any, _: Item) -> None: ...
+
+
+without_annotation.__annotations__.clear()
+
+
+def without_item(_: First) -> None: ...
+
+
+def of_json(_: dict[str, Any], _item: Item) -> None: ...
+
+
+def of_socket(_: support.Psql, _item: Item) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "why"),
+    [
+        (without_annotation, {}, "must take work, whose annotation"),
+        (without_item, {}, "must take work, whose annotation"),
+        (of_json, {"column": "Document"}, "type="),
+        (of_json, {"type": "First"}, "column="),
+        (of_socket, {"type": "First", "column": "Document"}, "cannot be read as"),
+        (3, {}, "is not a callable"),
+    ],
+)
+def test_a_handler_that_can_get_no_work_is_refused(function: Any, given: dict[str, str], why: str) -> None:
+    with pytest.raises(TypeError, match=why):
+        Handlers().handle(**given)(function)
+
+
+def test_the_example_of_the_page_works() -> None:
+    program = Path(__file__).resolve().parents[1] / "examples" / "typed.py"
+    ran = subprocess.run([sys.executable, str(program)], stdout=subprocess.PIPE, text=True, check=True)
+    assert sorted(ran.stdout.splitlines()) == ["mail to a@example.org", "resize x.png"]
+
+
+def test_a_type_has_one_handler() -> None:
+    handlers = Handlers()
+    assert handlers.handle(never) is never
+    with pytest.raises(ValueError, match="there is a handler for the type First"):
+        handlers.handle(never)

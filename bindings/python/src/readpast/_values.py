@@ -27,6 +27,27 @@ def value_of(value: CData) -> Any:
     return None if value.is_null else _READERS[value.type](value)
 
 
+def exact_value_of(value: CData) -> Any:
+    """The same, with all digits of the numbers in JSON."""
+    return _document(value, Exact) if value.type == ColumnType.JSON and not value.is_null else value_of(value)
+
+
+class Exact(float):
+    """A number of JSON that knows its digits, in case it is wanted as a `Decimal`."""
+
+    __slots__ = ("_digits",)
+
+    _digits: str
+
+    def __new__(cls, digits: str) -> Exact:
+        number = super().__new__(cls, digits)
+        number._digits = digits
+        return number
+
+    def __str__(self) -> str:
+        return self._digits
+
+
 def _text(value: CData) -> str:
     text: str = ffi.unpack(value.text, value.length).decode()
     return text
@@ -62,13 +83,17 @@ def _date(value: CData) -> date | str:
     return date.fromisoformat(text) if len(text) == len("2026-11-21") and text[4] == "-" else text
 
 
-def _document(value: CData) -> Any:
+def _document(value: CData, number: Callable[[str], float] = float) -> Any:
     """Others may have written what is no JSON, which stays text."""
     text = _text(value)
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json_of(text, number)
     except (ValueError, RecursionError):
         return text
+
+
+def json_of(text: str, number: Callable[[str], float]) -> Any:
+    return json.loads(text, parse_float=number, parse_constant=_no_constant)
 
 
 def _no_constant(name: str) -> None:

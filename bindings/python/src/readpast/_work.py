@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import json
 import re
 import types
 import typing
@@ -17,8 +16,8 @@ from functools import partial
 from typing import Any, Callable, Literal, Union, cast
 from uuid import UUID
 
-from ._handling import plain, signature
 from . import _values
+from ._handling import plain, signature
 from .item import Item
 
 #: Reads a value that is at a place like `$.lines[2]`.
@@ -29,6 +28,11 @@ _MISSING = object()
 _LISTS = {list, Sequence, Iterable}
 _OBJECTS = {dict, Mapping}
 _UNIONS: set[Any] = {Union, getattr(types, "UnionType", Union)}
+_WITHOUT_VALUE = {
+    "import_error": "Input should be a valid Python path",
+    "union_tag_invalid": "The tag in {discriminator} does not match any of the expected tags: {expected_tags}",
+    "uuid_parsing": "Input should be a valid UUID",
+}
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?")
 
 
@@ -69,7 +73,7 @@ def reader_of_item(hint: Any, column: str | None) -> Callable[[Item], Any]:
         if _is_model(hint):
             return _validated(partial(hint.model_validate_json, text), "$")
         try:
-            value = json.loads(text, parse_constant=_values._no_constant)
+            value = _values.json_of(text, _values.Exact)
         except (ValueError, RecursionError):
             raise Unreadable("it is no JSON") from None
         return read(value, "$")
@@ -142,7 +146,7 @@ def _model(hint: Any, value: Any, place: str) -> Any:
                     found[each] = member
                     break
         value = found
-    return _validated(partial(hint.model_validate, value), place)
+    return _validated(partial(hint.model_validate, _bare(value)), place)
 
 
 def _validated(make: Callable[[], Any], place: str) -> Any:
@@ -153,12 +157,17 @@ def _validated(make: Callable[[], Any], place: str) -> Any:
         errors: Any = getattr(error, "errors", None)
         if errors is None:
             raise Unreadable(f"{place}: {error}") from None
-        each = errors()
         whys = [
-            place + "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in one["loc"]) + f": {one['msg']}"
-            for one in each
+            place + "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in one["loc"]) + f": {_why(one)}"
+            for one in errors()
         ]
         raise Unreadable("; ".join(whys)) from None
+
+
+def _why(error: Mapping[str, Any]) -> str:
+    """The text of one of pydantic's errors, without the value that some of them quote."""
+    text = _WITHOUT_VALUE.get(error["type"])
+    return str(error["msg"]) if text is None else text.format(**error["ctx"])
 
 
 def _members(value: Any, place: str) -> Mapping[str, Any]:
@@ -169,10 +178,12 @@ def _members(value: Any, place: str) -> Mapping[str, Any]:
 
 def _member(values: Mapping[str, Any], name: str) -> Any:
     """The member of this name, or the only one whose name differs just in case and underscores."""
-    if name in values:
-        return values[name]
-    alike = [each for each in values if _folded(each) == _folded(name)]
-    return values[alike[0]] if len(alike) == 1 else _MISSING
+    if name not in values:
+        alike = [each for each in values if _folded(each) == _folded(name)]
+        if len(alike) != 1:
+            return _MISSING
+        (name,) = alike
+    return values._exact(name) if isinstance(values, Item) else values[name]
 
 
 def _folded(name: str) -> str:
@@ -182,7 +193,7 @@ def _folded(name: str) -> str:
 def _either(readers: list[tuple[Any, Read]], value: Any, place: str) -> Any:
     whys: list[str] = []
     # A value of one of the types is not to become another.
-    for _, read in sorted(readers, key=lambda each: each[0] is not type(value)):
+    for _, read in sorted(readers, key=lambda each: each[0] is not _type_of(value)):
         try:
             return read(value, place)
         except Unreadable as why:
@@ -191,7 +202,9 @@ def _either(readers: list[tuple[Any, Read]], value: Any, place: str) -> Any:
 
 
 def _list(read: Read, value: Any, place: str) -> list[Any]:
-    return [read(each, f"{place}[{index}]") for index, each in enumerate(_plain(list, value, place))]
+    if not isinstance(value, list):
+        raise _wrong("list", value, place)
+    return [read(each, f"{place}[{index}]") for index, each in enumerate(cast("Any", value))]
 
 
 def _object(read: Read, value: Any, place: str) -> dict[str, Any]:
@@ -204,6 +217,19 @@ def _one_of(known: dict[Any, Any], value: Any, place: str) -> Any:
     raise Unreadable(f"{place} is none of {', '.join(map(repr, known))}")
 
 
+def _bare(value: Any) -> Any:
+    """JSON with floats that are nothing else, for what is no `Decimal`."""
+    if isinstance(value, list):
+        return [_bare(each) for each in cast("Any", value)]
+    if isinstance(value, dict):
+        return {name: _bare(each) for name, each in cast("Any", value).items()}
+    return float(value) if isinstance(value, _values.Exact) else value
+
+
+def _type_of(value: object) -> type:
+    return float if isinstance(value, _values.Exact) else type(value)
+
+
 def _plain(hint: Any, value: Any, place: str) -> Any:
     try:
         return _PLAIN[hint](value)
@@ -212,7 +238,7 @@ def _plain(hint: Any, value: Any, place: str) -> Any:
 
 
 def _wrong(what: str, value: Any, place: str) -> Unreadable:
-    there = "null" if value is None else f"of type {type(value).__name__}"
+    there = "null" if value is None else f"of type {_type_of(value).__name__}"
     return Unreadable(f"{place} must be {what}, and is {there}")
 
 
@@ -254,12 +280,15 @@ def _time(value: Any) -> datetime:
 
 
 def _day(value: Any) -> date:
+    if isinstance(value, datetime):
+        # It is a date, too, for Python alone.
+        raise TypeError
     return date.fromisoformat(value) if isinstance(value, str) else _only(date)(value)
 
 
 _PLAIN: dict[Any, Callable[[Any], Any]] = {
-    Any: lambda value: value,
-    object: lambda value: value,
+    Any: _bare,
+    object: _bare,
     _NONE: _only(_NONE),
     bool: _only(bool),
     int: _whole,
@@ -270,6 +299,6 @@ _PLAIN: dict[Any, Callable[[Any], Any]] = {
     datetime: _time,
     date: _day,
     UUID: lambda value: value if isinstance(value, UUID) else UUID(value),
-    list: _only(list),
-    dict: _only(dict),
+    list: lambda value: _bare(_only(list)(value)),
+    dict: lambda value: _bare(_only(dict)(value)),
 }

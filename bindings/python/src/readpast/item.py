@@ -47,6 +47,9 @@ class Item(Mapping[str, Any]):
         """The value of a column. Times have no digits below a microsecond: `text` has them all."""
         return self._rows.value(self._index, column)
 
+    def _exact(self, column: str) -> Any:
+        return self._rows.value(self._index, column, _values.exact_value_of)
+
     def __contains__(self, column: object) -> bool:
         return isinstance(column, str) and self._rows.has(self._index, column)
 
