@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -111,6 +113,30 @@ func TestWorkThatCannotBeReadIsFailedAtOnceWithThePlace(t *testing.T) {
 		"the item carries no First: a text in it is no time like 2026-11-21T08:30:00Z")
 	equalAll(t, column(t, queue, "attempt_num"), "1", "1", "1", "1")
 	equal(t, len(seen.all), 0)
+}
+
+func TestNoErrorQuotesAValue(t *testing.T) {
+	type work struct {
+		From  netip.Addr
+		Count int `json:",string"`
+		Sum   *big.Int
+	}
+	never := func(context.Context, work, *readpast.Item) (readpast.Settlement, error) {
+		t.Error("it was read")
+		return readpast.Settlement{}, nil
+	}
+	var handlers readpast.Handlers
+	readpast.HandleAll(&handlers, never, readpast.InColumn("Document"))
+	for document, why := range map[string]string{
+		`{"from": "secret"}`:  "a value in it is refused by its type",
+		`{"count": "secret"}`: "a value in it is refused by its type",
+		`{"sum": "secret"}`:   "a value in it is refused by its type",
+		`"{ secret"`:          "it is no JSON after 3 bytes",
+	} {
+		batch := must(readpast.BatchFromJSON(`[{"columns": {"Document": `+document+`}}]`, ""))(t)
+		equal(t, *must(handlers.Handler()(ctx, batch.Item(0)))(t).Error, "the item carries no work: "+why)
+		batch.Close()
+	}
 }
 
 func TestATypeThatThisVersionDoesNotKnowIsLeftToTheNextAttempt(t *testing.T) {

@@ -107,6 +107,7 @@ func (fields workFields) document(item *Item) (json.RawMessage, error) {
 func unread(err error) string {
 	var wrong *json.UnmarshalTypeError
 	var moment *time.ParseError
+	var malformed *json.SyntaxError
 	switch {
 	case errors.As(err, &wrong):
 		kind, _, _ := strings.Cut(wrong.Value, " ")
@@ -117,6 +118,9 @@ func unread(err error) string {
 		return fmt.Sprintf("%s is a JSON %s, not %v", place, kind, wrong.Type)
 	case errors.As(err, &moment):
 		return "a text in it is no time like 2026-11-21T08:30:00Z"
+	case errors.As(err, &malformed):
+		return fmt.Sprintf("it is no JSON after %d bytes", malformed.Offset)
 	}
-	return err.Error()
+	// The text of a type that reads itself, such as netip.Addr, mostly quotes what it was given.
+	return "a value in it is refused by its type"
 }
