@@ -35,6 +35,24 @@ namespace Readpast.Tests
             }
         }
 
+        [Theory]
+        [InlineData(false, "connection", "x")]
+        [InlineData(true, "places.north", "x")]
+        [InlineData(true, "places.north", "x", "place", "")]
+        [InlineData(false, "places.north", "x", "place", "north")]
+        [InlineData(true, "places.query", "citus")]
+        [InlineData(false, "places.query", "")]
+        [InlineData(true, "places.query", "", "places.north", "x")]
+        public void OptionsAreOfAllPlacesAsInTheLibrary(bool areOfAll, params string[] settings)
+        {
+            var options = new QueueOptions();
+            for (int i = 0; i < settings.Length; i += 2)
+            {
+                options[settings[i]] = settings[i + 1];
+            }
+            Assert.Equal(areOfAll, options.AreOfAllPlaces);
+        }
+
         [Fact]
         public void NothingDueIsAnEmptyBatch()
         {

@@ -1,5 +1,4 @@
 using System;
-using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
 using Readpast.Native;
@@ -163,9 +162,7 @@ namespace Readpast
                 QueueException.Check(
                     QueueMethods.readpast_queue_open(
                         use.Handle, texts.Text(name, nameof(name)), out Handle queue, out Handle error), error);
-                bool isSpread = options.All(option => option.Key != "place") &&
-                    options.Any(option => option.Key.StartsWith("places.", StringComparison.Ordinal));
-                return new Queue(new QueueHandle(queue), AsyncCalls.For(options), isSpread);
+                return new Queue(new QueueHandle(queue), AsyncCalls.For(options), options.AreOfAllPlaces);
             }
         }
 

@@ -29,6 +29,18 @@ namespace Readpast
             this["connection"] = connection ?? string.Empty;
         }
 
+        /// <summary>Whether the queue is spread over several databases; as in the library, empty is not set.</summary>
+        internal bool AreOfAllPlaces
+        {
+            get
+            {
+                return string.IsNullOrEmpty(this["place"]) &&
+                    settings.Exists(
+                        setting => setting.Key.StartsWith("places.", StringComparison.Ordinal) &&
+                            (setting.Key != "places.query" || setting.Value.Length > 0));
+            }
+        }
+
         /// <summary>A setting. Set again, it takes the last value; null unsets it.</summary>
         /// <param name="key">Its key, like <c>lease.ms</c>.</param>
         public string this[string key]
