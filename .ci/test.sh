@@ -221,7 +221,7 @@ case ${1:-all} in
         line waiting line_of_waiting
         join
         end
-        echo 'Not in here: make test-deep (the oldest and the newest Rust, miri, the address sanitizer, cargo-deny)'
+        echo 'Not in here: make test-deep (the newest Rust, miri, the address sanitizer, cargo-deny)'
         echo 'All checks passed.'
         ;;
     *)
