@@ -73,7 +73,7 @@ class Worker:
         settle_timeout: Seconds | None = None,
         until_empty: bool = False,
     ) -> None:
-        """`handler` is called on the worker's threads, several at once. `queue` must stay open while the worker runs.
+        """`run` calls `handler` on the worker's threads, several at once. `queue` must stay open while the worker runs.
 
         `batch_size` is how many items a thread takes at once, 1 to 1000, to handle them one after the other; how many
         are claimed with a call is for the library to choose. `stop_timeout` is how long coroutines may go on when the
@@ -103,7 +103,7 @@ class Worker:
         self._crew: OnThreads | OnLoop | None = None
 
     def claimed(self, batch: Batch) -> None:
-        """For subclasses: called with every batch before its first item is handled, on the worker's threads."""
+        """For subclasses: called with every batch before its first item is handled, on the thread that has taken it."""
 
     def settled(self, settled: Sequence[Settled]) -> None:
         """For subclasses: called on a thread of its own with items that ended a little before.
@@ -159,7 +159,8 @@ class Worker:
 
         The handler must be a coroutine function, likewise all functions of `Handlers`: TypeError for others. Of these
         coroutines as many run at once as there are `threads`; none of them has a thread, and each has a copy of the
-        context in which this was called. `claimed` is called on a thread beside the loop.
+        context in which this was called. `claimed` is called on a thread beside the loop, with up to
+        `batch_size` items for each coroutine that may begin.
 
         A cancellation is a stop: it lets coroutines go on for `stop_timeout`, settles them, and is raised when that is
         done. A second one abandons the worker, and waits for the database alone; a third one waits for nothing. For
