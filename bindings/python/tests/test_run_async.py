@@ -92,6 +92,47 @@ def test_handlers_use_what_was_made_on_the_loop_as_many_at_once_as_there_are_thr
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("readpast")]
 
 
+def test_a_lane_handles_its_items_one_after_the_other(queue: Queue) -> None:
+    support.enqueue(queue, *map(str, range(60)))
+    lanes: dict[str, list[str]] = {}
+
+    class Noting(Worker):
+        def claimed(self, batch: Batch) -> None:
+            keys = [item.key for item in batch]
+            assert len(keys) <= 6
+            for start in range(0, len(keys), 3):
+                lane = keys[start : start + 3]
+                lanes.update((key, lane) for key in lane)
+
+    async def use() -> None:
+        at_work: set[str] = set()
+        begun: list[str] = []
+        both = asyncio.Event()
+
+        async def work(item: Item) -> None:
+            assert at_work.isdisjoint(lanes[item.key])
+            at_work.add(item.key)
+            begun.append(item.key)
+            if len(at_work) == 2:
+                both.set()
+            await both.wait()
+            await asyncio.sleep(0)
+            assert len(at_work) <= 2
+            at_work.remove(item.key)
+
+        await Noting(queue, work, threads=2, batch_size=3, until_empty=True).run_async()
+        assert sorted(begun) == sorted(lanes)
+        assert all(begun.index(first) < begun.index(last) for first, *_, last in filter(_is_long, lanes.values()))
+        assert any(map(_is_long, lanes.values()))
+
+    run(use())
+    assert queue.stats().completed == 60
+
+
+def _is_long(lane: list[str]) -> bool:
+    return len(lane) > 1
+
+
 def test_each_item_begins_in_the_context_of_the_run(queue: Queue) -> None:
     support.enqueue(queue, *"abcdef")
     place: ContextVar[str] = ContextVar("place")
