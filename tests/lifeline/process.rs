@@ -1,7 +1,6 @@
 //! A worker process that begins some items and holds them until it is over, and the signals that it gets.
 #![allow(unsafe_code, reason = "signals are libc's")]
 
-use readpast::config::Config;
 use readpast::engine::{Begin, Engine, Taken, WorkerTerms};
 use readpast::item::{Action, Answer, Batch, Settlement};
 use readpast::queue::Queue;
@@ -14,7 +13,7 @@ use std::time::Duration;
 use std::{env, thread};
 use support::both::Database;
 use support::folder::folder;
-use support::limit::{HOLDS, until};
+use support::limit::{HOLDS, patient_with, until};
 
 /// The environment variable that makes this program a worker, and says what to do.
 pub const ORDER: &str = "READPAST_LIFELINE_WORKER";
@@ -38,8 +37,8 @@ impl Worker {
     }
 
     /// A process that works on one item after the other.
-    pub fn drain(database: &Database, name: &str) -> Self {
-        Self::run(database, name, 0, &[])
+    pub fn drain(database: &Database, name: &str, settings: &[(&str, &str)]) -> Self {
+        Self::run(database, name, 0, settings)
     }
 
     /// The keys of the items that it began.
@@ -98,13 +97,10 @@ impl Drop for Worker {
 pub fn run(order: &str) {
     let order: Value = serde_json::from_str(order).unwrap();
     let folder = Path::new(order["folder"].as_str().unwrap());
-    let mut config = Config::new();
-    if let Some(connection) = order["connection"].as_str() {
-        config.set("connection", connection).unwrap();
-    }
-    for pair in order["settings"].as_array().unwrap() {
-        config.set(pair[0].as_str().unwrap(), pair[1].as_str().unwrap()).unwrap();
-    }
+    let pairs = order["settings"].as_array().unwrap().iter();
+    let mut settings: Vec<_> = pairs.map(|pair| (pair[0].as_str().unwrap(), pair[1].as_str().unwrap())).collect();
+    settings.extend(order["connection"].as_str().map(|connection| ("connection", connection)));
+    let config = patient_with(&settings);
     let queue = Queue::open(&config, "Job").unwrap();
     let engine = Engine::new(&queue, WorkerTerms::default());
     if order["begins"] == 0 {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::time::Duration;
 use support::both::Database;
-use support::limit::{in_time, open_at_last, until};
+use support::limit::{in_time, open_at_last, patient_with, until};
 use support::scratch::{Proxy, Scratch, changed};
 
 pub(crate) const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -38,11 +38,10 @@ impl Three {
     }
 
     pub(crate) fn config_at(&self, connections: &[String; 3], settings: &[(&str, &str)]) -> Config {
-        let mut config = Config::new();
+        let mut config = patient_with(settings);
         for (name, connection) in NAMES.iter().zip(connections) {
             config.set(&format!("places.{name}"), connection).unwrap();
         }
-        settings.iter().for_each(|(key, value)| assert!(config.set(key, value).is_ok()));
         config
     }
 
@@ -252,7 +251,7 @@ fn a_place_that_is_away_holds_up_no_other() {
 }
 
 #[test]
-fn a_silent_place_costs_one_call_and_holds_up_no_other() {
+fn a_silent_place_is_left_out_and_holds_up_no_other() {
     for three in Three::each() {
         three.install(ANYWHERE);
         let (proxy, relayed) = three.behind_a_relay();
@@ -264,19 +263,25 @@ fn a_silent_place_costs_one_call_and_holds_up_no_other() {
         let engine = Engine::new(&queue, WorkerTerms::default());
         engine.start().unwrap();
         proxy.go_silent();
-        // A busy machine may let an answer of the others be late, too.
-        let (mut keys, mut failed) = (Vec::new(), Vec::new());
-        while keys.len() < 20 {
+        // A busy machine may let an answer of the others be late, too. If the place were not left out, every third call would fail.
+        let (mut keys, mut failed, mut in_a_row) = (Vec::new(), Vec::new(), 0);
+        while in_a_row < 20 {
             match in_time(|| queue.enqueue(&[plain(1)], None)) {
-                Ok(receipts) => keys.push(receipts[0].key.clone()),
+                Ok(receipts) => {
+                    keys.push(receipts[0].key.clone());
+                    in_a_row += 1;
+                }
                 Err(error) if error.kind().is_transient() || error.kind() == ErrorKind::OutcomeUnknown => {
-                    failed.push(error.message().to_owned());
+                    if error.message().contains("place b") {
+                        failed.push(error.message().to_owned());
+                        in_a_row = 0;
+                        assert!(failed.len() < 10, "{failed:?}");
+                    }
                 }
                 Err(error) => panic!("{error}"),
             }
         }
         assert!(keys.iter().all(|key| !key.starts_with('b')), "{keys:?}");
-        assert!(failed.iter().filter(|message| message.contains("place b")).count() <= 1, "{failed:?}");
         let mut taken = 0;
         until("the items of the others are taken", || {
             let Taken::Items(batch) = engine.take(100, Duration::from_secs(600)).unwrap() else { panic!() };

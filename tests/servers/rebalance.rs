@@ -3,6 +3,7 @@
 use crate::places::{ANYWHERE, NAMES, SPREAD, Three, of, place, plain};
 use readpast::{Config, ErrorKind, Filter, ItemState, NewItem, Queue};
 use std::collections::{BTreeMap, BTreeSet};
+use support::limit::patient_with;
 
 const MOVABLE: &str = r#"{"queue": "Job", "backoff": "none", "columns": [{"name": "Customer", "type": "integer"}, {"name": "No", "type": "integer"}],
     "spread_by": ["Customer"]}"#;
@@ -32,10 +33,8 @@ fn places_of(queue: &Queue, state: ItemState, column: &str) -> BTreeMap<i64, Vec
 fn a_new_place_takes_its_share_and_a_removed_one_runs_empty() {
     for three in Three::each() {
         three.install(MOVABLE);
-        let of_two: Vec<_> = (0..2).map(|n| (format!("places.{}", NAMES[n]), three.0[n].connection())).collect();
-        let mut two = Config::new();
-        of_two.iter().for_each(|(key, value)| assert!(two.set(key, value).is_ok()));
-        let queue = open(&two);
+        let [a, b] = [0, 1].map(|number| three.0[number].connection());
+        let queue = open(&patient_with(&[("places.a", &a), ("places.b", &b)]));
         let later = NewItem { due: Some("2099-01-02T03:04:05Z".to_owned()), ..of(40, 40) };
         let items: Vec<_> = (0..40).map(|n| of(n, n)).chain([later]).collect();
         queue.enqueue(&items, None).unwrap();

@@ -228,7 +228,8 @@ fn a_run_that_is_dropped_or_ends_with_its_runtime_gives_its_items_back() {
 
 #[test]
 fn a_future_whose_item_is_lost_is_dropped_and_the_one_beside_it_is_not() {
-    for given in Given::each(&["doomed", "kept"], &[("lease.ms", "1500")]) {
+    let settings = [("lease.ms", "15000"), ("recover.interval_ms", "3600000")];
+    for given in Given::each(&["doomed", "kept"], &settings) {
         let (queue, worker) = (given.queue.clone(), Worker::new(&given.queue).threads(2).settle_timeout(NEVER));
         let stop = worker.stop_handle();
         let (lost, loss) = oneshot::channel::<()>();

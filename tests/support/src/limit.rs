@@ -28,9 +28,13 @@ pub const HOLDS: (&str, &str) = ("worker.hold_ms", "3600000");
 
 /// A configuration with these settings.
 pub fn patient(connection: &str) -> Config {
+    patient_with(&[("connection", connection)])
+}
+
+/// The same with settings of its own, as of a queue that is spread over several databases.
+pub fn patient_with(settings: &[(&str, &str)]) -> Config {
     let mut config = Config::new();
-    config.set("connection", connection).unwrap();
-    for (key, value) in PATIENT {
+    for (key, value) in PATIENT.iter().chain(settings) {
         config.set(key, value).unwrap();
     }
     config
