@@ -20,6 +20,9 @@ const BY_THE_POLLER: [(&str, &str); 2] = [("poll.doorbell", "off"), ("poll.inter
 
 const LONG: Duration = Duration::from_secs(600);
 
+const LISTENERS: &str =
+    "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'";
+
 /// A thread that waits for an item, in a process that has a row among the sleepers and whose looks fail.
 fn sleeper(scratch: &Scratch, settings: &[(&str, &str)]) -> JoinHandle<Batch> {
     let queue = scratch.open(&[&ALONE, settings].concat());
@@ -118,11 +121,10 @@ fn a_closed_queue_leaves_no_connection_behind() {
     let queue = scratch.open(&[("poll.interval_ms", "50"), ("application", "closed")]);
     let waits = queue.clone();
     let sleeper = std::thread::spawn(move || waits.claim(1, Duration::from_secs(3600)));
-    let listeners = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'";
-    scratch.wait_for(listeners, "1");
+    scratch.wait_for(LISTENERS, "1");
     queue.close(LONG).unwrap();
     sleeper.join().unwrap().unwrap_err();
-    scratch.wait_for(listeners, "0");
+    scratch.wait_for(LISTENERS, "0");
     drop(queue);
 }
 
@@ -144,11 +146,10 @@ fn without_a_doorbell_the_poller_finds_it() {
     // The driver alone knows the server of a data source; "off" is for who wants no more connections.
     let queue = scratch.open(&BY_THE_POLLER);
     let sleeper = std::thread::spawn(move || queue.claim(1, LONG).unwrap());
-    let listeners = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'";
     let polls = "SELECT (COUNT(*) > 0)::text FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%queue_due%' \
                  AND query NOT LIKE '%pg_stat_activity%'";
     scratch.wait_for(polls, "true");
-    assert_eq!(scratch.look(listeners), "0");
+    assert_eq!(scratch.look(LISTENERS), "0");
     add(&scratch);
     assert_eq!(sleeper.join().unwrap().len(), 1);
 }
@@ -190,13 +191,6 @@ fn a_look_finds_the_items_of_a_dead_worker() {
 /// Looks of a wait come an hour apart, and leases last a day: only a ring reports what happens to an item.
 const RARELY: [(&str, &str); 1] = [("poll.interval_ms", "3600000")];
 
-fn wait_for_listener(scratch: &Scratch) {
-    scratch.wait_for(
-        "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
-        "1",
-    );
-}
-
 /// A worker of one item, which works until it has lost it.
 fn holder(scratch: &Scratch) -> (Engine, String) {
     let spec = r#"{"queue": "Job", "backoff": "none", "lease": {"ms": 86400000}}"#;
@@ -205,7 +199,7 @@ fn holder(scratch: &Scratch) -> (Engine, String) {
     let key = queue.enqueue(&[NewItem::default()], None).unwrap().remove(0).key;
     let engine = Engine::new(&queue, WorkerTerms::default());
     let Taken::Items(_) = engine.take(1, LONG).unwrap() else { panic!("no item") };
-    wait_for_listener(scratch);
+    scratch.wait_for(LISTENERS, "1");
     (engine, key)
 }
 
@@ -236,12 +230,15 @@ fn a_worker_learns_at_once_of_a_cancel_in_sql() {
 
 /// A wait in the state of another process, whose next look is an hour away.
 fn waiter(scratch: &Scratch, key: &str) -> JoinHandle<Waited> {
-    let queue = Queue::open(&config(&changed(&scratch.connection(), &[("Fetch", "10")]), &RARELY), "Job").unwrap();
+    let settings = [&RARELY[..], &[("application", "waiter")]].concat();
+    let queue = Queue::open(&config(&changed(&scratch.connection(), &[("Fetch", "10")]), &settings), "Job").unwrap();
     let key = key.to_owned();
     let waiter = std::thread::spawn(move || queue.wait_for(&key, Duration::from_secs(3600)).unwrap());
     scratch.wait_for("SELECT COUNT(*) FROM readpast.queue_awaited", "1");
-    // By then it has looked once more.
-    std::thread::sleep(Duration::from_secs(1));
+    // It looks some more times, with pauses of 30 ms, and then it rests.
+    let rests = "SELECT (MAX(query_start) < clock_timestamp() - interval '2 seconds')::text FROM pg_stat_activity \
+                 WHERE application_name = 'waiter' AND datname = current_database() AND query NOT LIKE 'LISTEN%'";
+    scratch.wait_for(rests, "true");
     waiter
 }
 

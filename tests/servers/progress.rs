@@ -25,7 +25,7 @@ fn kinds() -> Vec<Value> {
     ]
 }
 
-fn open(database: &Database, more: &Value, settings: &[(&str, &str)]) -> Queue {
+pub fn open(database: &Database, more: &Value, settings: &[(&str, &str)]) -> Queue {
     let mut spec =
         json!({"queue": "Scan", "backoff": "none", "progress": true, "columns": [{"name": "N", "type": "integer"}]});
     spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -56,6 +56,36 @@ pub fn seen(queue: &Queue, key: &str) -> Option<(Option<i32>, Option<String>)> {
 
 pub fn settle(queue: &Queue, item: &Item<'_>, action: Action) {
     assert_eq!(queue.settle(&[Settlement::new(item, action)], None).unwrap()[0].answer, Answer::Ok);
+}
+
+/// The report stays after a failed attempt, until another one begins. A release does not count the attempt, and the next one starts
+/// empty all the same. In the end the item is Completed, with a report of 6 percent.
+pub fn attempts_begin_empty(queue: &Queue, first: &Item<'_>, text: Option<&str>, more: &Value) {
+    let reported = seen(queue, first.key());
+    let lease = readpast::Lease { key: first.key(), attempt: first.attempt() };
+    assert_eq!(queue.renew(&[lease]).unwrap()[0].answer, Answer::Ok);
+    settle(queue, first, Action::Retry);
+    assert!(reported.is_some() && seen(queue, first.key()) == reported, "{more}");
+    for (percent, text, action) in [(5, None, Action::Release), (6, text, Action::Complete)] {
+        let batch = claim(queue, 2);
+        let again = batch.iter().find(|item| item.key() == first.key()).unwrap();
+        assert_eq!((seen(queue, again.key()), again.attempt()), (None, 2), "{more}");
+        assert_eq!(answer(queue, report(&again, Some(percent), text)), Answer::Ok, "{more}");
+        assert_eq!(seen(queue, again.key()), Some((Some(percent), text.map(str::to_owned))), "{more}");
+        settle(queue, &again, action);
+    }
+}
+
+/// Reports count for the worker, the attempt and the token of the claim, and for items that are there. In the end there is one of 2 percent.
+pub fn nobody_else_reports(queue: &Queue, other: &Queue, item: &Item<'_>, absent: &str, more: &Value) {
+    assert_eq!(answer(queue, report(item, Some(1), None)), Answer::Ok);
+    assert_eq!(answer(other, report(item, Some(9), None)), Answer::LeaseLost, "{more}");
+    assert_eq!(answer(queue, ProgressReport { attempt: 2, ..report(item, Some(9), None) }), Answer::LeaseLost);
+    let old = ProgressReport { token: "2020-01-01T00:00:00.0000000", ..report(item, Some(9), None) };
+    assert_eq!(answer(queue, old), Answer::Conflict, "{more}");
+    let gone = ProgressReport { key: absent, ..report(item, Some(9), None) };
+    let outcomes = queue.report_progress(&[gone, report(item, Some(2), None)]).unwrap();
+    assert_eq!((outcomes[0].answer, outcomes[1].answer), (Answer::NotFound, Answer::Ok), "{more}");
 }
 
 #[test]
@@ -90,25 +120,9 @@ fn reports_are_seen_and_the_next_attempt_starts_empty() {
             let outcomes = queue.report_progress(&twice).unwrap();
             assert!(outcomes.iter().all(|one| one.answer == Answer::Ok && one.token == first.token()), "{outcomes:?}");
             assert_eq!(seen(&queue, first.key()), Some((Some(2), None)), "the last one of a call counts");
-            let lease = readpast::Lease { key: first.key(), attempt: first.attempt() };
-            assert_eq!(queue.renew(&[lease]).unwrap()[0].answer, Answer::Ok);
-            // It stays after a failed attempt, until another one begins.
-            settle(&queue, &first, Action::Retry);
-            assert_eq!(seen(&queue, first.key()), Some((Some(2), None)), "{more}");
-            let batch = claim(&queue, 2);
-            let again = batch.iter().find(|item| item.key() == first.key()).unwrap();
-            assert_eq!((seen(&queue, again.key()), again.attempt()), (None, 2), "{more}");
-            assert_eq!(answer(&queue, report(&again, Some(5), None)), Answer::Ok);
-            assert_eq!(seen(&queue, again.key()), Some((Some(5), None)));
-            // A release does not count the attempt, and the next one starts empty all the same.
-            settle(&queue, &again, Action::Release);
-            let batch = claim(&queue, 2);
-            let again = batch.iter().find(|item| item.key() == first.key()).unwrap();
-            assert_eq!((seen(&queue, again.key()), again.attempt()), (None, 2), "{more}");
-            assert_eq!(answer(&queue, report(&again, Some(6), None)), Answer::Ok);
-            settle(&queue, &again, Action::Complete);
+            attempts_begin_empty(&queue, &first, None, &more);
             let left = more["completion"].is_null().then_some((Some(6), None));
-            assert_eq!(seen(&queue, again.key()), left, "it goes with its item: {more}");
+            assert_eq!(seen(&queue, first.key()), left, "it goes with its item: {more}");
             queue.close(Duration::from_secs(10)).unwrap();
             drop_queue(&database.config(&[]), "Scan").unwrap();
         }
@@ -123,15 +137,7 @@ fn a_worker_that_has_lost_its_item_reports_nothing() {
         put(&queue, 1);
         let batch = claim(&queue, 1);
         let item = batch.get(0).unwrap();
-        assert_eq!(answer(&queue, report(&item, Some(1), None)), Answer::Ok);
-        // Another worker, attempt or token.
-        assert_eq!(answer(&other, report(&item, Some(9), None)), Answer::LeaseLost);
-        assert_eq!(answer(&queue, ProgressReport { attempt: 2, ..report(&item, Some(9), None) }), Answer::LeaseLost);
-        let old = ProgressReport { token: "2020-01-01T00:00:00.0000000", ..report(&item, Some(9), None) };
-        assert_eq!(answer(&queue, old), Answer::Conflict);
-        let gone = ProgressReport { key: "2020-01-01T00:00:00.0000010", ..report(&item, Some(9), None) };
-        let outcomes = queue.report_progress(&[gone, report(&item, Some(2), None)]).unwrap();
-        assert_eq!((outcomes[0].answer, outcomes[1].answer), (Answer::NotFound, Answer::Ok));
+        nobody_else_reports(&queue, &other, &item, "2020-01-01T00:00:00.0000010", &json!({}));
         assert_eq!(seen(&queue, item.key()), Some((Some(2), None)));
         // A step gives it another token.
         let step = Settlement { step: Some("half"), ..Settlement::new(&item, Action::Step) };

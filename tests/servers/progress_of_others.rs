@@ -1,10 +1,10 @@
 //! How far items in tables of others are: reports stand beside the table, which stays as it is, on both servers.
 
 use super::limited::Table;
-use super::progress::{answer, claim, report, seen, settle};
+use super::progress::{answer, attempts_begin_empty, claim, nobody_else_reports, open, report, seen, settle};
 use readpast::install::{drop_queue, dropping, install};
 use readpast::item::{Action, ItemState, NewItem};
-use readpast::{Answer, Filter, ItemRef, OperatorVerb, ProgressReport, Queue, QueueSpec};
+use readpast::{Answer, Filter, ItemRef, OperatorVerb, Queue, QueueSpec};
 use serde_json::{Value, json};
 use std::time::Duration;
 use support::both::Database;
@@ -23,18 +23,6 @@ fn tables() -> Vec<(Value, usize)> {
     let mut local = of(Table::Whole);
     local["table"]["time"] = json!("local");
     vec![(two_keys(), 0), (of(Table::Locked), 0), (of(Table::Taken), 0), (of(Table::Whole), 1), (local, 1)]
-}
-
-fn described(more: &Value) -> QueueSpec {
-    let mut spec =
-        json!({"queue": "Scan", "backoff": "none", "progress": true, "columns": [{"name": "N", "type": "integer"}]});
-    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    QueueSpec::from_json(&spec.to_string()).unwrap_or_else(|error| panic!("{more}: {error}"))
-}
-
-fn open(database: &Database, more: &Value, settings: &[(&str, &str)]) -> Queue {
-    install(&database.config(&[]), Some(&described(more))).unwrap_or_else(|error| panic!("{more}: {error}"));
-    Queue::open(&database.config(settings), "Scan").unwrap()
 }
 
 fn put(queue: &Queue, more: &Value, count: usize) {
@@ -92,23 +80,9 @@ fn reports_stand_beside_a_table_and_go_with_their_items() {
                     (&json!(42), &json!("page 42 of 100"))
                 );
             }
-            // It stays after a failed attempt, and the next one begins with none; a release does not count, and is one all the same.
-            let lease = readpast::Lease { key: first.key(), attempt: first.attempt() };
-            assert_eq!(queue.renew(&[lease]).unwrap()[0].answer, Answer::Ok);
-            settle(&queue, &first, Action::Retry);
-            assert_eq!(seen(&queue, first.key()), there, "{more}");
-            let batch = claim(&queue, 2);
-            let again = batch.iter().find(|item| item.key() == first.key()).unwrap();
-            assert_eq!((seen(&queue, again.key()), again.attempt()), (None, 2), "{more}");
-            assert_eq!(answer(&queue, report(&again, Some(5), None)), Answer::Ok);
-            settle(&queue, &again, Action::Release);
-            let batch = claim(&queue, 2);
-            let again = batch.iter().find(|item| item.key() == first.key()).unwrap();
-            assert_eq!((seen(&queue, again.key()), again.attempt()), (None, 2), "{more}");
-            assert_eq!(answer(&queue, report(&again, Some(6), Some("six"))), Answer::Ok);
-            settle(&queue, &again, Action::Complete);
+            attempts_begin_empty(&queue, &first, Some("six"), &more);
             let six = (left > 0).then(|| (Some(6), Some("six".to_owned())));
-            assert_eq!((seen(&queue, again.key()), kept(&database)), (six, left), "{more}");
+            assert_eq!((seen(&queue, first.key()), kept(&database)), (six, left), "{more}");
             assert_eq!(queue.purge(&Filter::default(), 10).unwrap(), 1);
             assert_eq!(kept(&database), 0, "{more}");
         }
@@ -124,17 +98,7 @@ fn a_worker_that_has_lost_an_item_of_a_table_reports_nothing() {
             put(&queue, &more, 1);
             let batch = claim(&queue, 1);
             let item = batch.get(0).unwrap();
-            assert_eq!(answer(&queue, report(&item, Some(1), None)), Answer::Ok);
-            assert_eq!(answer(&other, report(&item, Some(9), None)), Answer::LeaseLost, "{more}");
-            assert_eq!(
-                answer(&queue, ProgressReport { attempt: 2, ..report(&item, Some(9), None) }),
-                Answer::LeaseLost
-            );
-            let old = ProgressReport { token: "2020-01-01T00:00:00.0000000", ..report(&item, Some(9), None) };
-            assert_eq!(answer(&queue, old), Answer::Conflict, "{more}");
-            let gone = ProgressReport { key: absent(&more), ..report(&item, Some(9), None) };
-            let outcomes = queue.report_progress(&[gone, report(&item, Some(2), None)]).unwrap();
-            assert_eq!((outcomes[0].answer, outcomes[1].answer), (Answer::NotFound, Answer::Ok), "{more}");
+            nobody_else_reports(&queue, &other, &item, absent(&more), &more);
             // The lease runs out, and another worker has it.
             let aged = if more["table"]["lifecycle"]["lease_until"].is_null() {
                 database.pick(

@@ -207,16 +207,15 @@ fn a_cut_at_any_moment_loses_none_and_doubles_none() {
         let (mut count, mut cuts) = (0, 0);
         for leaves in [true, false] {
             for cut in 0.. {
-                for customer in &at_b {
-                    let wrong = if leaves { vec![of(*customer, count)] } else { Vec::new() };
-                    whole.enqueue(&wrong, None).unwrap();
-                    count += wrong.len() as i64;
-                }
-                if !leaves {
+                let without: &[&str] = if leaves { &["b"] } else { &[] };
+                if leaves {
+                    let items: Vec<_> = (count..).zip(&at_b).map(|(no, customer)| of(*customer, no)).collect();
+                    whole.enqueue(&items, None).unwrap();
+                    count += items.len() as i64;
+                } else {
                     // From there back to where they belong.
                     whole.rebalance(&["b"]).unwrap();
                 }
-                let without: &[&str] = if leaves { &["b"] } else { &[] };
                 let queue = open(&fragile);
                 until_open(&queue);
                 proxy.lose_answer_after(cut);
