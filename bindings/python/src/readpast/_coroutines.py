@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Coroutine
 from contextlib import suppress
-from contextvars import ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context
 from typing import Any, Callable, NamedTuple
 
 from ._signals import Flag
@@ -39,6 +39,31 @@ def by_worker() -> bool:
 
 class Cancelled(Exception):  # noqa: N818
     """A coroutine ended because the worker cancelled it."""
+
+
+def begin_task(
+    loop: asyncio.AbstractEventLoop, context: Context, coroutine: Coroutine[Any, Any, object], ask: Callable[[], bool]
+) -> asyncio.Task[object]:
+    """A task for a handler's coroutine, in a copy of the context; `ask` is whether the worker has cancelled it."""
+    context.run(is_cancelled.set, ask)
+    return context.run(loop.create_task, coroutine)
+
+
+def result_of(task: asyncio.Task[object], why: str | None) -> object:
+    """The outcome of a handler's task, returned or raised. `why` is why the worker has cancelled it, if it has."""
+    try:
+        return task.result()
+    except asyncio.CancelledError as error:
+        if why is not None:
+            raise Cancelled(why) from None
+        raise RuntimeError("the handler was cancelled, and not by the worker") from error
+    finally:
+        # An exception that knows the frame which knows the task would wait for a collector.
+        del task
+
+
+def log_cancelled(item: Item, why: str) -> None:
+    _log.warning("item %s, attempt %d: the handler is cancelled: %s", item.key, item.attempt, why)
 
 
 class Coroutines:
@@ -82,7 +107,7 @@ class Coroutines:
             self._look_at(running)
             running.told.wait()
             if running.why is not None and not running.ended.is_set():
-                _log.warning("item %s, attempt %d: the handler is cancelled: %s", item.key, item.attempt, running.why)
+                log_cancelled(item, running.why)
                 with suppress(RuntimeError):
                     loop.call_soon_threadsafe(running.cancel)
             running.ended.wait()
@@ -202,9 +227,7 @@ class _Running:
             # A task that begins once all are cancelled would never end.
             self.end()
             return
-        context = copy_context()
-        context.run(is_cancelled.set, self.is_cancelled)
-        self._task = context.run(loop.create_task, self._coroutine)
+        self._task = begin_task(loop, copy_context(), self._coroutine, self.is_cancelled)
         self._task.add_done_callback(lambda _: self.end())
 
     def end(self) -> None:
@@ -225,7 +248,6 @@ class _Running:
         return self.why is not None or self._is_ending()
 
     def result(self) -> object:
-        # An exception that knows the frame which knows the task would wait for a collector.
         task, self._task = self._task, None
         if task is None or not task.done():
             # The loop ended before it got that far.
@@ -233,10 +255,6 @@ class _Running:
             self._coroutine.close()
             raise Cancelled(self.why or _ENDED)
         try:
-            return task.result()
-        except asyncio.CancelledError as error:
-            if self.is_cancelled():
-                raise Cancelled(self.why or _ENDED) from None
-            raise RuntimeError("the handler was cancelled, and not by the worker") from error
+            return result_of(task, (self.why or _ENDED) if self.is_cancelled() else None)
         finally:
             del task

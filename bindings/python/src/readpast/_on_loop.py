@@ -11,7 +11,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._coroutines import Cancelled, Changes, is_cancelled
+from ._coroutines import Changes, begin_task, log_cancelled, result_of
 from ._handling import Handler, Handling, is_async, plain
 from .handlers import Handlers
 from .item import Item
@@ -147,9 +147,9 @@ class OnLoop:
 
     def _run(self, taken: _Taken, items: Iterator[Item], item: Item) -> None:
         running = _Running(item)
-        # The task copies it: no item sees what the handler of another has set.
-        self._context.run(is_cancelled.set, lambda: self._is_cancelled(running))
-        running.task = self._context.run(self._loop.create_task, self._handling.awaited(item))
+        # The task copies the context: no item sees what the handler of another has set.
+        coroutine, ask = self._handling.awaited(item), lambda: self._why(running) is not None
+        running.task = begin_task(self._loop, self._context, coroutine, ask)
         self._running.add(running)
         running.task.add_done_callback(partial(self._ended, taken, items, running))
 
@@ -159,21 +159,14 @@ class OnLoop:
         running.task = None
         item = running.item
         try:
-            taken.engine.end(self._handling.judged(item, lambda: self._result(running, task)))
+            taken.engine.end(self._handling.judged(item, lambda: result_of(task, self._why(running))))
         except BaseException as failure:
             self._failed(taken, failure, item)
         self._next(taken, items)
 
-    def _result(self, running: _Running, task: asyncio.Task[object]) -> object:
-        try:
-            return task.result()
-        except asyncio.CancelledError as error:
-            if self._is_cancelled(running):
-                raise Cancelled(running.why) from None
-            raise RuntimeError("the handler was cancelled, and not by the worker") from error
-
-    def _is_cancelled(self, running: _Running) -> bool:
-        return running.why is not None or self.is_cancelled
+    def _why(self, running: _Running) -> str | None:
+        """Why the worker has cancelled a coroutine, if it has."""
+        return running.why or ("the run was cancelled" if self.is_cancelled else None)
 
     def _failed(self, taken: _Taken, failure: BaseException, begun: Item | None = None) -> None:
         """Ends the run by what a handler raised, or by a failure of the library."""
@@ -235,5 +228,5 @@ class _Running:
     def cancel(self, why: str) -> None:
         if self.why is None and self.task is not None and not self.task.done():
             self.why = why
-            _log.warning("item %s, attempt %d: the handler is cancelled: %s", self.item.key, self.item.attempt, why)
+            log_cancelled(self.item, why)
             self.task.cancel()
