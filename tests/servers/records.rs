@@ -260,7 +260,7 @@ fn workers_are_registered_idle_ones_too() {
         assert_eq!(names, expected);
         let process = i64::from(std::process::id());
         assert!(found.iter().all(|worker| worker.process == process && worker.version == env!("CARGO_PKG_VERSION")));
-        assert!(found.iter().all(|worker| worker.started_at == worker.seen_at && !worker.host.is_empty()), "{found:?}");
+        assert!(found.iter().all(|worker| worker.started_at <= worker.seen_at && !worker.host.is_empty()), "{found:?}");
 
         // The same name in another process begins anew, and workers that have not reported for a week go.
         let old = database.pick(

@@ -1,3 +1,4 @@
+using System;
 using System.Text.Json;
 using System.Text.Json.Serialization.Metadata;
 using System.Threading.Tasks;
@@ -21,8 +22,9 @@ internal static class Work<T>
             }
             catch (JsonException exception)
             {
-                // No other attempt reads it either.
-                return Failed(item, exception.Message);
+                // No other attempt reads it either. The message may quote a value, which may be secret.
+                return Failed(item, FormattableString.Invariant(
+                    $"it cannot be read at {exception.Path ?? "$"}, byte {exception.BytePositionInLine}"));
             }
             return work == null
                 ? Failed(item, "it is null")

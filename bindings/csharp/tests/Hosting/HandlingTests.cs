@@ -49,7 +49,7 @@ public class HandlingTests
             until: queue => queue.Stats().Failed == 2);
         using Queue opened = Queue.Open(TestQueue.Options, name);
         string[] errors = TestQueue.Column(opened, "Error");
-        Assert.Contains("$.Copies", errors[0]);
+        Assert.Contains("it cannot be read at $.Copies, byte ", errors[0]);
         Assert.All(errors, error => Assert.Contains("the item carries no SendMail", error));
         Assert.Empty(seen.All);
     }
