@@ -106,7 +106,7 @@ impl Table {
             Self::Own => "Status = 'Processing'",
             // An item that waits for another attempt stands in the table as taken.
             Self::Locked | Self::Taken => database.pick(
-                "Id IN (SELECT s.Id FROM readpast.Job_Lease AS s WHERE s.Status = 'Processing')",
+                "Id IN (SELECT s.Id FROM [readpast].Job_Lease AS s WHERE s.Status = 'Processing')",
                 "Id IN (SELECT s.key_1 FROM readpast.job_lease AS s WHERE s.status = 'Processing')",
             ),
             Self::Whole => "State = 'Processing'",
@@ -115,7 +115,7 @@ impl Table {
 
     fn place(self, database: &Database) -> &'static str {
         match self {
-            Self::Own => database.pick("readpast.Job", "readpast.job"),
+            Self::Own => database.pick("[readpast].Job", "readpast.job"),
             _ => database.pick("dbo.Jobs", "public.Jobs"),
         }
     }

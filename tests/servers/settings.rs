@@ -219,7 +219,7 @@ fn a_worker_renews_by_the_lease_that_was_granted() {
         let engine = Engine::new(&queue, WorkerTerms::default());
         let Taken::Items(batch) = engine.take(1, Duration::from_secs(600)).unwrap() else { panic!("nothing came") };
         let until_when = || {
-            let own = "SELECT LeaseUntil FROM readpast.Own";
+            let own = "SELECT LeaseUntil FROM [readpast].Own";
             database.look(database.pick(own, "SELECT lease_until::text FROM readpast.own"))
         };
         for _ in 0..3 {
