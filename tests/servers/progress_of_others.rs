@@ -234,7 +234,7 @@ fn the_table_stays_as_it_is_and_the_reports_go_with_the_queue() {
             assert_eq!(plan.stays.len(), usize::from(!is_own), "{:?}", plan.stays);
             drop_queue(&database.config(&[]), "Scan").unwrap();
             let left = database.pick(
-                "SELECT COUNT(*) FROM sys.objects WHERE name LIKE N'%Scan%'",
+                "SELECT COUNT(*) FROM sys.objects WHERE name LIKE N'%Scan%' AND schema_id = SCHEMA_ID(N'readpast')",
                 "SELECT COUNT(*) FROM pg_class WHERE relname LIKE '%scan%' AND relnamespace = 'readpast'::regnamespace",
             );
             assert_eq!(database.look(left), "0", "{more}");
