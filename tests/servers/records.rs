@@ -312,10 +312,10 @@ fn waiting_claims_and_procedures_do_the_work_of_idle_workers() {
             let key = queue.enqueue(&[in_an_hour], None).unwrap().remove(0).key;
             queue.settle(&[Settlement::control(&key, None, Action::Cancel)], None).unwrap();
             database.run(database.pick(
-                "UPDATE [readpast].MailBox SET UpdatedAt = DATEADD(DAY, -1, UpdatedAt)",
-                "UPDATE readpast.mail_box SET updated_at = updated_at - interval '1 day'",
+                "UPDATE [readpast].MailBox SET UpdatedAt = DATEADD(DAY, -1, UpdatedAt), EnqueuedAt = DATEADD(DAY, -1, EnqueuedAt)",
+                "UPDATE readpast.mail_box SET updated_at = updated_at - interval '1 day', enqueued_at = enqueued_at - interval '1 day'",
             ));
-            until("the expired item is deleted", || queue.get(&key).unwrap().is_empty());
+            until("the expired item is deleted", || queue.find(&Filter::default(), None, 1).unwrap().is_empty());
             until("figures are kept", || !queue.minutes(SystemTime::UNIX_EPOCH).unwrap().is_empty());
             until("both are registered", || queue.workers().unwrap().len() == 2);
             stops.iter().for_each(Queue::interrupt);
