@@ -201,7 +201,8 @@ fn age_leases(given: &Given, described: &str) {
     };
     given.session().execute(&given.spell(&format!("UPDATE {lease} SET LeaseUntil = StartedAt")), &[]).unwrap();
     if described.contains("\"Until\"") {
-        let table = format!("readpast.{}_items", given.queue);
+        let schema = if given.server.is_sql_server() { "[readpast]" } else { "readpast" };
+        let table = format!("{schema}.{}_items", given.queue);
         given.session().execute(&format!("UPDATE {table} SET Until = Began WHERE State = 1"), &[]).unwrap();
     }
 }
