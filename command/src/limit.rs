@@ -22,8 +22,7 @@ use readpast::item::{Limit, LimitChange};
 #[command(after_help = "\
 Examples:
   readpast limit Call
-  readpast limit Call --key 42 --at-once 3 --reason \"they asked for it\"
-  readpast limit Call --by CustomerId --key 42 --at-once 0 --for 2h
+  readpast limit Call --by CustomerId --key 42 --at-once 3 --for 2h --reason \"they asked for it\"
   readpast limit Call --by Host --key api.example.org --reset")]
 pub struct Args {
     /// The queue
