@@ -38,7 +38,7 @@ fingerprint() {
         rustc --version
         echo "$prefix $profile"
         git ls-files -z --cached --others --exclude-standard -- src sql include command/src command/Cargo.toml Cargo.toml Cargo.lock bindings/c/cmake \
-            bindings/c/valgrind.supp bindings/cpp/include command/tests/windows .ci/stage.sh | xargs -0 sha256sum 2>/dev/null || true
+            bindings/c/valgrind.supp bindings/cpp/include command/tests/windows .ci/stage.sh .ci/link_versioned.sh | xargs -0 sha256sum 2>/dev/null || true
     } | sha256sum
 }
 
@@ -61,12 +61,13 @@ write_pkg_config() {
     printf '%s\n' "Name: readpast" "Description: Work queues in ordinary SQL Server tables" "Version: $version" "$@" >"$file"
 }
 
-# Before 1.0 each minor version is an ABI of its own: libreadpast.so.0.1.
+# Before 1.0 each minor version is an ABI of its own: libreadpast.so.0.1, whose functions are of the version READPAST_0.1.
 install_whole() {
     local soname=libreadpast.so.${version%.*} built=${CARGO_TARGET_DIR:-target}/$profile native
     say library "installing into ${prefix#"$root/"}"
-    quietly cargo rustc --package readpast --profile "$profile" --locked --lib --crate-type cdylib,staticlib -- \
-        -C "link-arg=-Wl,-soname,$soname" --print native-static-libs
+    READPAST_SYMBOLS=READPAST_${version%.*} quietly cargo rustc --package readpast --profile "$profile" --locked --lib \
+        --crate-type cdylib,staticlib -- \
+        -C linker="$root/.ci/link_versioned.sh" -C "link-arg=-Wl,-soname,$soname" --print native-static-libs
     native=$(sed -n 's/^note: native-static-libs: //p' "$log" | tail -n 1)
     [ -n "$native" ] || fail "rustc did not report what the static library needs (see $log)"
     rm -rf "$staged"

@@ -42,8 +42,11 @@ cmp "$dir/prefix/include/readpast.h" ../../include/readpast.h || fail 'another h
 cmp "$prefix/share/readpast/valgrind.supp" valgrind.supp || fail 'other suppressions are installed'
 # A declaration begins its line; a comment that names a function does not.
 grep --only-matching --perl-regexp '^[a-z].*?\K\breadpast_[a-z_]+(?=\()' ../../include/readpast.h | sort -u >"$dir/declared"
-nm --dynamic --defined-only --format=posix "$dir/prefix/lib/libreadpast.so" | cut -d' ' -f1 | sort >"$dir/exported"
-diff "$dir/declared" "$dir/exported" || fail 'the library does not export what the header declares, and nothing else'
+# The version itself is a symbol, too, of another kind.
+nm --dynamic --defined-only --format=posix "$dir/prefix/lib/libreadpast.so" | sed -n 's/ T .*//p' | sort >"$dir/exported"
+version=READPAST_${soname#libreadpast.so.}
+sed "s/$/@@$version/" "$dir/declared" | sort | diff - "$dir/exported" ||
+    fail "the library does not export what the header declares, with the version $version, and nothing else"
 
 echo '-- find_package'
 quietly cmake -S "$dir/project/package/find_package" -B "$dir/cmake" -DCMAKE_PREFIX_PATH="$dir/prefix"

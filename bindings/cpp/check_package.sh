@@ -66,8 +66,8 @@ says 'libodbx.so.2'
 # Another binary interface. Functions that the program does not call need not do anything.
 {
     echo 'int readpast_abi(void) { return 99; } const char *readpast_version(void) { return "9.9.9"; }'
-    nm --dynamic --defined-only "$prefix/lib/libreadpast.so" | awk '$3 != "readpast_abi" && $3 != "readpast_version" \
-        { print "void " $3 "(void) {}" }'
+    nm --dynamic --defined-only --without-symbol-versions "$prefix/lib/libreadpast.so" |
+        awk '$2 == "T" && $3 != "readpast_abi" && $3 != "readpast_version" { print "void " $3 "(void) {}" }'
 } >"$dir/other.c"
 gcc -w -shared -fPIC -Wl,-soname,"$soname" -o "$dir/prefix/lib/$soname" "$dir/other.c"
 says 'libreadpast 9.9.9 has the binary interface 99; this program was built for 1'
