@@ -39,6 +39,14 @@ pub(super) fn context(dialect: Dialect, column: &ColumnSpec, described: bool) ->
         is_json => column.kind == ColumnKind::Json,
         is_text => matches!(column.kind, ColumnKind::Text(_) | ColumnKind::Json),
         is_time => column.kind == ColumnKind::Timestamp,
+        is_date => column.kind == ColumnKind::Date,
+        // The most characters, bytes or digits, and how many of the digits are behind the point.
+        most => match column.kind {
+            ColumnKind::Text(most) | ColumnKind::Binary(most) => most,
+            ColumnKind::Decimal(most, _) => Some(most.into()),
+            _ => None,
+        },
+        scale => if let ColumnKind::Decimal(_, scale) = column.kind { scale } else { 0 },
         // The type in the table is unknown: it may be text in a code page.
         is_coded => (described || column.sql_type.is_some()) && matches!(column.kind, ColumnKind::Text(_) | ColumnKind::Json),
         is_binary => is_binary(column),

@@ -7,6 +7,7 @@ mod connecting;
 mod details;
 mod injection;
 mod members;
+mod one_item;
 mod owners;
 mod rights;
 mod roles;

@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Concurrent;
 using System.Collections.Generic;
 using System.Data.Common;
 using System.Diagnostics;
@@ -110,7 +111,7 @@ namespace Readpast.Tests
             Assert.False(await connection.IsDoneAsync(place, Guid.NewGuid()));
         }
 
-        /// <summary>One item takes another way on SQL Server than many do.</summary>
+        /// <summary>One item takes another way than many do.</summary>
         [Theory]
         [InlineData(1)]
         [InlineData(2)]
@@ -145,6 +146,31 @@ namespace Readpast.Tests
                 Assert.Equal(count + 1, all.Count);
                 Assert.Equal("Second", all[1].GetString("Type"));
             }
+        }
+
+        [Fact]
+        public async Task OneItemIsSentToTheFunctionForOne()
+        {
+            Assert.SkipWhen(OwnConnection.IsSqlServer, "Npgsql reports its statements");
+            var statements = new ConcurrentQueue<string>();
+            using var listener = new ActivityListener
+            {
+                ShouldListenTo = source => source.Name == "Npgsql",
+                Sample = (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllData,
+                ActivityStopped = activity => statements.Enqueue(string.Join(' ', activity.TagObjects)),
+            };
+            ActivitySource.AddActivityListener(listener);
+            string own = place.Function("add_{0}_");
+            foreach (int count in new[] { 1, 2 })
+            {
+                await using DbTransaction transaction = await connection.BeginTransactionAsync();
+                await connection.EnqueueAsync(place, Payloads(count), transaction);
+                await transaction.CommitAsync();
+            }
+            string[] calls = statements.Where(text => text.Contains(own[..^1])).ToArray();
+            Assert.Equal(2, calls.Length);
+            Assert.Contains("_utx\"(\"Payload_\" => CAST(@p0 AS text))", calls[0]);
+            Assert.Contains("_set_utx\"(", calls[1]);
         }
 
         [Fact]

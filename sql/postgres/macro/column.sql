@@ -21,3 +21,23 @@
 {%- macro given(column, items, value) -%}
 {% if column.default %}CASE WHEN ({{ items }} -> {{ text(column.name) }}) IS NULL THEN {{ column.default }} ELSE {{ decoded(column, value) }} END{% else %}{{ decoded(column, value) }}{% endif %}
 {%- endmacro -%}
+{#- Whether a time is one that JSON can have. -#}
+{%- macro is_written(time) -%}
+({{ time }} BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999') IS NOT FALSE
+{%- endmacro -%}
+{#- Conditions on a parameter of the type of a column: the column keeps it as it is. -#}
+{%- macro fits(column) -%}
+{%- set value = column.parameter %}
+{{- "\n        AND " ~ value ~ " IS NOT NULL" if not column.nullable }}
+{%- if column.most and column.is_text %}
+        AND (char_length({{ value }}) <= {{ column.most }}) IS NOT FALSE
+{%- elif column.most and column.is_binary %}
+        AND (octet_length({{ value }}) <= {{ column.most }}) IS NOT FALSE
+{%- elif column.most %}
+        AND (round({{ value }}, {{ column.scale }}) = {{ value }} AND abs({{ value }}) < 1e{{ column.most - column.scale }}) IS NOT FALSE
+{%- elif column.is_json %}
+        AND (json_typeof({{ value }}) IN ('object', 'array')) IS NOT FALSE
+{%- elif column.is_time or column.is_date %}
+        AND {{ is_written(value) }}
+{%- endif %}
+{%- endmacro -%}

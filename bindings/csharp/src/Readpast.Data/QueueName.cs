@@ -65,10 +65,15 @@ namespace Readpast
                 "the server of a " + type + " is not known: name it, new QueueName(\"" + Name + "\", server: …)");
         }
 
+        internal static string QuotedForPostgres(string name)
+        {
+            return Quoted(name, "\"", "\"");
+        }
+
         /// <summary>A function of the queue's on PostgreSQL: <c>{0}</c> stands for its name.</summary>
         internal string Function(string name)
         {
-            return Quoted(Schema, "\"", "\"") + "." + Quoted(name.Replace("{0}", SnakeCase(Name)), "\"", "\"");
+            return QuotedForPostgres(Schema) + "." + QuotedForPostgres(name.Replace("{0}", SnakeCase(Name)));
         }
 
         /// <summary>A procedure of the queue's on SQL Server: <c>{0}</c> stands for its name.</summary>

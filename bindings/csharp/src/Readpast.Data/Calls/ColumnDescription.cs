@@ -41,6 +41,23 @@ namespace Readpast
             get { return kind == "binary"; }
         }
 
+        /// <summary>The type of its parameter on PostgreSQL.</summary>
+        internal string PostgresType
+        {
+            get
+            {
+                return kind switch
+                {
+                    "float" => "double precision",
+                    "decimal" => "numeric",
+                    "timestamp" => "timestamptz",
+                    "guid" => "uuid",
+                    "binary" => "bytea",
+                    _ => kind,
+                };
+            }
+        }
+
         /// <summary>
         /// The type of a parameter that keeps this value whole, or null: a procedure cuts and rounds what is too long
         /// for its parameters, and says nothing.

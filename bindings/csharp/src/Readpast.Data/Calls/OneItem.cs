@@ -1,6 +1,5 @@
 using System;
 using System.Collections.Generic;
-using System.Data;
 using System.Data.Common;
 using System.Linq;
 using System.Threading.Tasks;
@@ -8,9 +7,9 @@ using System.Threading.Tasks;
 namespace Readpast
 {
     /// <summary>
-    /// One item on SQL Server by the procedure for one, which inserts its parameters and reads no JSON: a fifth of the
-    /// time. Only where each value is surely one that its column keeps whole: else the procedure for many looks at the
-    /// item, and says what is wrong with it.
+    /// One item by the procedure for one, which inserts its parameters and reads no JSON: a fifth of the time on SQL
+    /// Server, a tenth on PostgreSQL. Only where each value is surely one that its column keeps whole: else the
+    /// procedure for many looks at the item, and says what is wrong with it.
     /// </summary>
     internal static class OneItem
     {
@@ -19,7 +18,7 @@ namespace Readpast
 
         internal static async Task<Receipt?> Enqueue(DbCall call, NewItem item)
         {
-            if (call.IsPostgres || item.Delay != null || (item.Values == null && item.ColumnsJson != null))
+            if (item.Delay != null || (item.Values == null && item.ColumnsJson != null))
             {
                 return null;
             }
@@ -28,19 +27,15 @@ namespace Readpast
             {
                 return null;
             }
-            DbCommand command = call.Procedure("Add_{0}_utx");
-            if (!Put(command, description, item.Values ?? Array.Empty<KeyValuePair<string, object?>>()))
+            using var arguments = new OneItemArguments(call);
+            if (!Put(arguments, description, item.Values ?? Array.Empty<KeyValuePair<string, object?>>()))
             {
-                command.Dispose();
                 return null;
             }
-            Put(command, "Type", item.Type);
-            Put(command, "Step", item.Step);
-            if (item.Due is DateTimeOffset due)
-            {
-                command.Add("ScheduledFor", DbType.DateTime2, due.UtcDateTime);
-            }
-            return (await call.Read(command, ReceiptOf).ConfigureAwait(false)).Single();
+            arguments.PutText("Type", item.Type);
+            arguments.PutText("Step", item.Step);
+            arguments.PutTime("ScheduledFor", item.Due);
+            return (await call.Read(arguments.Command(), ReceiptOf).ConfigureAwait(false)).Single();
         }
 
         /// <summary>Key and token; a queue that has changed meanwhile may answer as the procedure for many.</summary>
@@ -59,17 +54,9 @@ namespace Readpast
             return isOfType && isAtStep;
         }
 
-        private static void Put(DbCommand command, string name, string? value)
-        {
-            if (value != null)
-            {
-                command.AddText(name, value, 60);
-            }
-        }
-
         /// <summary>Whether all values fit surely, and none that must be there is missing.</summary>
         private static bool Put(
-            DbCommand command, QueueDescription description, KeyValuePair<string, object?>[] values)
+            OneItemArguments arguments, QueueDescription description, KeyValuePair<string, object?>[] values)
         {
             int found = 0;
             foreach (ColumnDescription column in description.Columns)
@@ -87,7 +74,7 @@ namespace Readpast
                 if (place >= 0)
                 {
                     found++;
-                    if (!Put(command, column, value))
+                    if (!arguments.Put(column, value))
                     {
                         return false;
                     }
@@ -95,28 +82,6 @@ namespace Readpast
             }
             // A name that differs in its case alone, or is given twice, is for the database to judge.
             return found == values.Length;
-        }
-
-        private static bool Put(DbCommand command, ColumnDescription column, object? value)
-        {
-            DbType? type = value == null ? DbType.String : column.TypeFor(value);
-            if (type == null)
-            {
-                return false;
-            }
-            if (value == null)
-            {
-                // NULL of any type is taken by any parameter but one of bytes.
-                command.Add(column.Name, column.IsBinary ? DbType.Binary : DbType.String, null).Size = -1;
-                return true;
-            }
-            DbParameter parameter = command.Add(
-                column.Name, type.Value, value is DateTimeOffset time ? time.UtcDateTime : value);
-            if (type == DbType.String || type == DbType.Binary)
-            {
-                parameter.Size = -1;
-            }
-            return true;
         }
 #else
         internal static Task<Receipt?> Enqueue(DbCall call, NewItem item)
