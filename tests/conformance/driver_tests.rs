@@ -6,6 +6,8 @@ mod driver;
 use driver::{Cell, Program, Surroundings, Variables, load, matches, missing, render, run};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 #[track_caller]
@@ -124,21 +126,20 @@ fn tell(script: &str, steps: Value) -> Result<(), String> {
 }
 
 fn tell_within(patience: Duration, script: &str, steps: Value) -> Result<(), String> {
-    tell_as(patience, false, script, steps)
+    tell_as(&program(patience, false), script, steps)
 }
 
-fn tell_as(patience: Duration, in_wine: bool, script: &str, steps: Value) -> Result<(), String> {
+fn program(patience: Duration, in_wine: bool) -> Program {
+    let may_hang = Arc::new(AtomicBool::new(in_wine));
+    Program { path: "/bin/sh".into(), arguments: Vec::new(), environment: Vec::new(), in_wine, patience, may_hang }
+}
+
+fn tell_as(program: &Program, script: &str, steps: Value) -> Result<(), String> {
     let folder = std::env::temp_dir();
     let name = format!("readpast-driver-test-{}-{:?}", std::process::id(), std::thread::current().id());
     let (path, complaints) = (folder.join(format!("{name}.sh")), folder.join(format!("{name}.err")));
     std::fs::write(&path, script).unwrap();
-    let program = Program {
-        path: Path::new("/bin/sh").to_owned(),
-        arguments: vec![path.to_str().unwrap().to_owned()],
-        environment: Vec::new(),
-        in_wine,
-        patience,
-    };
+    let program = Program { arguments: vec![path.to_str().unwrap().to_owned()], ..program.clone() };
     let steps: Vec<_> = steps.as_array().unwrap().clone();
     let result = run(&steps, &program, &mut Alone::default(), &complaints);
     for file in [path, complaints] {
@@ -235,13 +236,25 @@ fn a_program_that_wine_ends_before_it_begins_is_started_again() {
             marks.display(),
             lines(&[r#"{"status": "READPAST_OK"}"#])
         );
-        let told = tell_as(Duration::from_secs(60), in_wine, &script, step.clone());
+        let told = tell_as(&program(Duration::from_secs(60), in_wine), &script, step.clone());
         std::fs::remove_dir_all(&marks).unwrap();
         told
     };
     assert_eq!(begins_at(3, true), Ok(()));
     assert!(begins_at(4, true).unwrap_err().contains("the adapter ended: exit status: 1"));
     assert!(begins_at(2, false).unwrap_err().contains("the adapter ended: exit status: 1"));
+}
+
+#[test]
+fn one_program_may_hang_as_wine_ends_it() {
+    let tell = |program: &Program| {
+        let script = r#"read -r line; echo '{"status": "READPAST_OK"}'; exec sleep 60"#;
+        tell_as(program, script, json!([{"do": "x"}]))
+    };
+    let in_wine = program(Duration::from_secs(5), true);
+    assert_eq!(tell(&in_wine), Ok(()));
+    assert!(tell(&in_wine).unwrap_err().contains("does not end"), "another time it is no chance");
+    assert!(tell(&program(Duration::from_secs(5), false)).unwrap_err().contains("does not end"));
 }
 
 #[test]

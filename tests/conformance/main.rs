@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{env, fs, process, thread};
 use support::both::Database;
@@ -133,10 +134,11 @@ fn report(cells: &[Cell], languages: &[String], time: Duration) -> ExitCode {
 fn program(language: &str) -> Program {
     // A run that takes longer hangs: a call of a scenario takes seconds, or a minute where a machine has far too much to do.
     let patience = Duration::from_secs(600);
+    let may_hang = Arc::new(AtomicBool::new(language.ends_with(WINDOWS)));
     if language == "rust" {
         let path = env::current_exe().expect("this program has a path");
         let environment = vec![(rust::MARK.to_owned(), "1".to_owned())];
-        return Program { path, arguments: Vec::new(), environment, in_wine: false, patience };
+        return Program { path, arguments: Vec::new(), environment, in_wine: false, patience, may_hang };
     }
     if let Some(language) = language.strip_suffix(WINDOWS) {
         let built = format!("{ROOT}/bindings/{language}/build/windows/conformance");
@@ -147,10 +149,10 @@ fn program(language: &str) -> Program {
         };
         // Wine ends a program without a word; what it complains of is shown with what fails.
         let environment = vec![("WINEDEBUG".to_owned(), "err+all,fixme-all".to_owned())];
-        return Program { path, arguments, environment, in_wine: true, patience };
+        return Program { path, arguments, environment, in_wine: true, patience, may_hang };
     }
     let path = Path::new(ROOT).join("bindings").join(language).join("build/conformance");
-    Program { path, arguments: Vec::new(), environment: Vec::new(), in_wine: false, patience }
+    Program { path, arguments: Vec::new(), environment: Vec::new(), in_wine: false, patience, may_hang }
 }
 
 /// A panic is a mistake in the scenario, or a server that fails: it fails the cell, not the others.

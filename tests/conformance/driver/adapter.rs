@@ -6,6 +6,8 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,7 +23,13 @@ pub struct Program {
     pub in_wine: bool,
     /// How long an answer may take: generous, since what takes longer hangs.
     pub patience: Duration,
+    /// Whether one of its processes may still hang after its last answer. Wine stops the threads of a program that ends wherever they
+    /// are, and once in thousands of ends one of them has a lock of this machine's driver, for which the end waits.
+    pub may_hang: Arc<AtomicBool>,
 }
+
+/// How long the end of a process in Wine is waited for that may hang.
+const END: Duration = Duration::from_secs(120);
 
 /// A running adapter. Dropping it kills it.
 pub struct Adapter {
@@ -85,8 +93,20 @@ impl Adapter {
     /// Ends its input, at which it frees everything and exits with 0.
     pub fn finish(mut self) -> Result<(), String> {
         self.process.stdin = None;
-        match self.process.lines.recv_timeout(self.program.patience) {
+        let may_hang = self.program.may_hang.swap(false, Relaxed);
+        let patience = if may_hang { self.program.patience.min(END) } else { self.program.patience };
+        let ended = self.process.lines.recv_timeout(patience);
+        if may_hang && ended != Err(RecvTimeoutError::Timeout) {
+            self.program.may_hang.store(true, Relaxed);
+        }
+        match ended {
             Ok(line) => return Err(format!("nothing was asked, and the adapter said: {line}")),
+            Err(RecvTimeoutError::Timeout) if may_hang => {
+                let complaints = self.complaints();
+                eprintln!("Wine did not end {}: {complaints}", self.program.path.display());
+                self.end();
+                return Ok(());
+            }
             Err(RecvTimeoutError::Timeout) => return Err("the adapter does not end with its input".to_owned()),
             Err(RecvTimeoutError::Disconnected) => {}
         }

@@ -41,9 +41,18 @@ fn one_item_is_taken_as_one_of_many() {
         ("\"Count_\" => -1, \"Amount_\" => 999.99", r#""columns": {"Recipient": "r", "Count": -1, "Amount": 999.99}"#),
         ("\"Recipient_\" => 'üß€''\"'", r#""columns": {"Recipient": "üß€'\""}"#),
         ("scheduled_for_ => '2400-01-01 00:00Z'", r#""due": "2400-01-01T00:00:00Z""#),
-        ("\"At_\" => '2026-01-02 03:04:05.678901+01'", r#""columns": {"Recipient": "r", "At": "2026-01-02T02:04:05.678901Z"}"#),
-        ("\"Day_\" => '0001-01-01', \"Ratio_\" => 'NaN'", r#""columns": {"Recipient": "r", "Day": "0001-01-01", "Ratio": "NaN"}"#),
-        ("\"Bytes_\" => '\\x0102ff', \"Doc_\" => '{\"a\": [1]}'", r#""columns": {"Recipient": "r", "Bytes": "AQL/", "Doc": {"a": [1]}}"#),
+        (
+            "\"At_\" => '2026-01-02 03:04:05.678901+01'",
+            r#""columns": {"Recipient": "r", "At": "2026-01-02T02:04:05.678901Z"}"#,
+        ),
+        (
+            "\"Day_\" => '0001-01-01', \"Ratio_\" => 'NaN'",
+            r#""columns": {"Recipient": "r", "Day": "0001-01-01", "Ratio": "NaN"}"#,
+        ),
+        (
+            "\"Bytes_\" => '\\x0102ff', \"Doc_\" => '{\"a\": [1]}'",
+            r#""columns": {"Recipient": "r", "Bytes": "AQL/", "Doc": {"a": [1]}}"#,
+        ),
     ] {
         let recipient = if arguments.contains("Recipient") { "" } else { "\"Recipient_\" => 'r', " };
         let arguments = format!("{recipient}{arguments}");
