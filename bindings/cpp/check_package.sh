@@ -69,7 +69,8 @@ says 'libodbx.so.2'
     nm --dynamic --defined-only --without-symbol-versions "$prefix/lib/libreadpast.so" |
         awk '$2 == "T" && $3 != "readpast_abi" && $3 != "readpast_version" { print "void " $3 "(void) {}" }'
 } >"$dir/other.c"
-gcc -w -shared -fPIC -Wl,-soname,"$soname" -o "$dir/prefix/lib/$soname" "$dir/other.c"
+echo "READPAST_${soname#libreadpast.so.} { *; };" >"$dir/versions"
+gcc -w -shared -fPIC -Wl,-soname,"$soname" -Wl,--version-script="$dir/versions" -o "$dir/prefix/lib/$soname" "$dir/other.c"
 says 'libreadpast 9.9.9 has the binary interface 99; this program was built for 1'
 rm "$dir/prefix/lib/$soname"
 says "$soname"

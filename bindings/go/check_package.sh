@@ -66,11 +66,13 @@ cp "$library" kept.so
 sed -i 's/libodbc\.so\.2/libodbx.so.2/' "$library"
 says 'libodbx.so.2: cannot open shared object file' ./minimal_worker
 # Another library of the same name: all its functions are there, and none does anything.
+soname=$(sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p' <(readelf -d kept.so))
+echo "READPAST_${soname#libreadpast.so.} { *; };" >versions
 sed -n 's/^\(const char \*\|[a-z0-9_]* \)\(readpast_[a-z_]*\)(.*/char *\2(void) { return 0; }/p' \
     prefix/include/readpast.h |
     sed 's/char \*readpast_abi(void) { return 0/int readpast_abi(void) { return 99/
          s/\(readpast_version.*\) 0;/\1 "9.9.9";/; s/\(readpast_status_name.*\) 0;/\1 "READPAST_UNSUPPORTED";/' |
-    gcc -shared -fPIC -Wl,-soname,"$(sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p' <(readelf -d kept.so))" -o "$library" -x c -
+    gcc -shared -fPIC -Wl,-soname,"$soname" -Wl,--version-script=versions -o "$library" -x c -
 says 'libreadpast 9.9.9 has the binary interface 99, and this program was compiled for 1' ./minimal_worker
 rm "$library"
 says 'libreadpast.so' ./minimal_worker
