@@ -79,7 +79,7 @@ public sealed class OwnCallTests : IDisposable
         catch (QueueException refused)
         {
             // Unless a test beside this one has had the descriptions read meanwhile.
-            Assert.Equal(Status.InvalidItem, refused.Status);
+            Assert.Equal(Status.SchemaMismatch, refused.Status);
         }
         await Enqueue();
 

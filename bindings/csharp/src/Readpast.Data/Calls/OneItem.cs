@@ -35,7 +35,18 @@ namespace Readpast
             arguments.PutText("Type", item.Type);
             arguments.PutText("Step", item.Step);
             arguments.PutTime("ScheduledFor", item.Due);
-            return (await call.Read(arguments.Command(), ReceiptOf).ConfigureAwait(false)).Single();
+            try
+            {
+                return (await call.Read(arguments.Command(), ReceiptOf).ConfigureAwait(false)).Single();
+            }
+            catch (QueueException other) when (call.IsPostgres && other.Status == Status.UnknownQueue)
+            {
+                // A function with other parameters is another function there.
+                throw new QueueException(
+                    "the queue " + call.Queue.Name + " has changed since its description was read: " +
+                    other.InnerException!.Message, Status.SchemaMismatch, other.SqlState, other.NativeCode, false,
+                    null, other.InnerException);
+            }
         }
 
         /// <summary>Key and token; a queue that has changed meanwhile may answer as the procedure for many.</summary>
