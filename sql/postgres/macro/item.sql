@@ -324,53 +324,53 @@ statement before has locked the rows, and the view joins both.
 {%- if beside -%}
 SELECT{% if asked == "shown" %} w.*{% else %}
 {%- for column in seek %}
-                w.item_seek_{{ loop.index }},
+    w.item_seek_{{ loop.index }},
 {%- endfor %}
 {%- for what in everything %}
-                w.item_{{ what }}{{ "," if not loop.last }}
+    w.item_{{ what }}{{ "," if not loop.last }}
 {%- endfor %}
 {%- endif %}
-            FROM {{ object(queue ~ "_item_v") }} AS w
-            WHERE
+FROM {{ object(queue ~ "_item_v") }} AS w
+WHERE
 {%- for column in key %}
-                {{ "AND " if not loop.first }}w.item_key_{{ loop.index }} = {{ at }}{{ loop.index }}
+    {{ "AND " if not loop.first }}w.item_key_{{ loop.index }} = {{ at }}{{ loop.index }}
 {%- endfor %}
 {%- for column in seek %}
-                AND w.item_seek_{{ loop.index }} IN ({{ column["values"] | join(", ") }})
+    AND w.item_seek_{{ loop.index }} IN ({{ column["values"] | join(", ") }})
 {%- endfor %}
 {%- if waits %}
-                AND w.item_status IN ({{ names(["Pending"] if parks_errors else ["Pending", "Error"]) }})
+    AND w.item_status IN ({{ names(["Pending"] if parks_errors else ["Pending", "Error"]) }})
 {%- endif %}
 {%- if mine and own_types_only %}
-                AND {{ type_seen("w.item_type") }}
+    AND {{ type_seen("w.item_type") }}
 {%- endif %}
-            /* So that it is one search per key, whatever the size of the table when this is planned. */
-            OFFSET 0
+/* So that it is one search per key, whatever the size of the table when this is planned. */
+OFFSET 0
 {%- else -%}
 SELECT
 {%- for column in seek %}
-                q.{{ column.quoted }} AS item_seek_{{ loop.index }},
+    q.{{ column.quoted }} AS item_seek_{{ loop.index }},
 {%- endfor %}
 {%- for what in (asked if own else everything) %}
-                {{ of(what) }} AS item_{{ what }}{{ "," if not loop.last }}
+    {{ of(what) }} AS item_{{ what }}{{ "," if not loop.last }}
 {%- endfor %}
-            FROM {{ table }} AS q
-            WHERE
+FROM {{ table }} AS q
+WHERE
 {%- for column in key %}
-                {{ "AND " if not loop.first }}q.{{ column.quoted }} = {{ at }}{{ loop.index }}
+    {{ "AND " if not loop.first }}q.{{ column.quoted }} = {{ at }}{{ loop.index }}
 {%- endfor %}
 {%- for column in seek %}
-                AND q.{{ column.quoted }} IN ({{ column["values"] | join(", ") }})
+    AND q.{{ column.quoted }} IN ({{ column["values"] | join(", ") }})
 {%- endfor %}
 {%- if waits %}
-                AND {{ waiting() }}
+    AND {{ waiting() }}
 {%- else %}
-                {{- and_its() }}
+    {{- and_its() }}
 {%- endif %}
 {%- if mine and own_types_only %}
-                AND {{ type_seen("q." ~ role.kind) }}
+    AND {{ type_seen("q." ~ role.kind) }}
 {%- endif %}
-            {{- "\n            " ~ lock if lock }}
+{{- "\n" ~ lock if lock }}
 {%- endif -%}
 {%- endmacro -%}
 {%- set everything = [

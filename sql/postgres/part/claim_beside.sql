@@ -22,7 +22,7 @@
 {{- m.item_of_view() | listed(8) }}
     FROM {{ m.keys_unnested() }}
     INNER JOIN LATERAL (
-        {{ m.found("k.key_", "shown") }}
+        {{ m.found("k.key_", "shown") | indent(8) }}
     ) AS v ON TRUE
     ORDER BY k.position;
     IF NOT FOUND THEN

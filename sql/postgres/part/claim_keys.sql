@@ -35,7 +35,7 @@ BEGIN
         SELECT {{ m.list("k.key_") }}, v.*, COALESCE(x.attempts, 0) AS refusals, x.reason AS refused
         FROM {{ m.keys_unnested() }}
         INNER JOIN LATERAL (
-            {{ m.found("k.key_", ["token", "attempt", "died_at"], lock="", waits=true) }}
+            {{ m.found("k.key_", ["token", "attempt", "died_at"], lock="", waits=true) | indent(12) }}
         ) AS v ON TRUE
         LEFT JOIN {{ object("queue_refused") }} AS x
             ON {{ "apart_ AND " if beside }}x.queue = '{{ queue }}' AND x.key = {{ m.key_kept("k.key_") }}

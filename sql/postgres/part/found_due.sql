@@ -38,7 +38,7 @@
         FROM {{ table }} AS q
         WHERE
 {%- if turns %}
-{%- include "part/kind_where.sql" %}
+{%- filter replace("\n        ", "\n") %}{% include "part/kind_where.sql" %}{% endfilter %}
         LIMIT {{ "w.most OFFSET w.past" if search or sought else "max_" }}
         FOR NO KEY UPDATE OF q SKIP LOCKED
             ) AS f

@@ -68,7 +68,7 @@ The judge: what becomes of each item that is settled, as `decided`. NOT_FOUND, L
             END AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            {{ m.found("i.key_", ["status", "token", "attempt", "owner", "lease_until", "due_at"] + (["started_at", "step"] if attempt_history else []), true) }}
+            {{ m.found("i.key_", ["status", "token", "attempt", "owner", "lease_until", "due_at"] + (["started_at", "step"] if attempt_history else []), true) | indent(12) }}
         ) AS v ON TRUE
     ),
     ruled AS (

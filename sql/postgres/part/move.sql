@@ -40,7 +40,7 @@ BEGIN
         SELECT {{ m.seeks("v.item_seek_", "seek_") }}s.*
         FROM said AS s
         INNER JOIN LATERAL (
-            {{ m.found("s.key_", ["status"]) }}
+            {{ m.found("s.key_", ["status"]) | indent(12) }}
         ) AS v ON TRUE
     ),
     moved AS (

@@ -12,7 +12,7 @@
                 FROM UNNEST(keys_) AS i (key)
             ) AS k
             INNER JOIN LATERAL (
-                {{ m.found("k.key_", "shown") }}
+                {{ m.found("k.key_", "shown") | indent(16) }}
             ) AS v ON TRUE
 {%- else %}
             FROM {{ object(queue ~ "_item_v") }} AS v
@@ -52,7 +52,7 @@
         SELECT {{ m.seeks("v.item_seek_", "seek_") }}{{ m.list("k.key_") }}
         FROM {{ m.keys_unnested() }}
         INNER JOIN LATERAL (
-            {{ m.found("k.key_", "shown") }}
+            {{ m.found("k.key_", "shown") | indent(12) }}
         ) AS v ON TRUE
         WHERE TRUE
 {% include "part/fits.sql" %}

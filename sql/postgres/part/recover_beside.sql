@@ -95,7 +95,7 @@
     SET status = v.item_status, lease_until = NULL
     FROM {{ m.keys_unnested() }}
     INNER JOIN LATERAL (
-        {{ m.found("k.key_", []) }}
+        {{ m.found("k.key_", []) | indent(8) }}
     ) AS v ON TRUE
     WHERE
         {{ m.lease_at_key("k.key_") }}

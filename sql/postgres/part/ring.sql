@@ -21,7 +21,7 @@ BEGIN
 {{- keys() }}
     ) AS i
     INNER JOIN LATERAL (
-        {{ m.found("i.key_", ["status", "owner"], lock="") }}
+        {{ m.found("i.key_", ["status", "owner"], lock="") | indent(8) }}
     ) AS v ON TRUE
     WHERE v.item_status = 'Processing';
 END;

@@ -37,7 +37,7 @@ BEGIN
         SET status = v.item_status{% if role.due %}, due_at = v.item_due_at{% endif %}
         FROM {{ m.keys_tried() }}
         INNER JOIN LATERAL (
-            {{ m.found("k.key_", []) }}
+            {{ m.found("k.key_", []) | indent(12) }}
         ) AS v ON TRUE
         WHERE
             {{ m.lease_at_key("k.key_") }}
@@ -62,7 +62,7 @@ BEGIN
                 FALSE AS enters, e.ends AS finishes, FALSE AS reopens, TRUE AS stays
             FROM {{ m.keys_tried() }}
             INNER JOIN LATERAL (
-                {{ m.found("k.key_", []) }}
+                {{ m.found("k.key_", []) | indent(16) }}
             ) AS v ON TRUE
             LEFT JOIN {{ object("queue_refused") }} AS x
                 ON x.queue = '{{ queue }}' AND x.key = {{ m.key_kept("k.key_") }}

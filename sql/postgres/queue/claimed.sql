@@ -29,7 +29,7 @@ BEGIN
 {{- m.item_of_view() | listed(12) }}
     FROM {{ object(queue ~ "_lease") }} AS s
     INNER JOIN LATERAL (
-        {{ m.found("s.key_", "shown") }}
+        {{ m.found("s.key_", "shown") | indent(8) }}
     ) AS v ON TRUE
     INNER JOIN {{ table }} AS q
         ON {{ m.at_key("s.key_") }}

@@ -80,7 +80,7 @@ BEGIN
 {{- m.key_read(m.key_from_text(the_key)) }}
     ) AS k
     INNER JOIN LATERAL (
-        {{ m.found("k.key_", "shown") }}
+        {{ m.found("k.key_", "shown") | indent(8) }}
     ) AS v ON TRUE;
 {%- else %}
     SELECT v.*

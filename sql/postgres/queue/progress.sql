@@ -117,7 +117,7 @@ BEGIN
             {{ answer("v") }} AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            {{ m.found("i.key_", asked, true, "FOR NO KEY UPDATE SKIP LOCKED") }}
+            {{ m.found("i.key_", asked, true, "FOR NO KEY UPDATE SKIP LOCKED") | indent(12) }}
         ) AS v ON TRUE
     ),
     written AS (
@@ -148,7 +148,7 @@ BEGIN
         COALESCE(i.item_token, v.item_token), COALESCE(i.item_attempt, v.item_attempt), i.item_status
     FROM locked AS i
     LEFT JOIN LATERAL (
-        {{ m.found("i.key_", asked, true, "") }}
+        {{ m.found("i.key_", asked, true, "") | indent(8) }}
             AND i.item_status IS NULL
     ) AS v ON TRUE
 {%- endif %}
@@ -184,7 +184,7 @@ BEGIN
         FROM json_array_elements_text(keys_) AS j (value)
     ) AS k
     INNER JOIN LATERAL (
-        {{ m.found("k.key_", ["started_at"], true, "") }}
+        {{ m.found("k.key_", ["started_at"], true, "") | indent(8) }}
     ) AS v ON TRUE
     INNER JOIN {{ object(queue ~ "_progress") }} AS p
         ON

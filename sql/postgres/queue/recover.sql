@@ -189,7 +189,7 @@ BEGIN
                 x.reason AS refused
             FROM {{ "held AS k" if beside else m.keys_tried() }}
             INNER JOIN LATERAL (
-                {{ m.found("k.key_", ["token", "attempt", "owner", "lease_until"] + (["type"] if own_types_only else []) + (["started_at", "step"] if attempt_history else [])) }}
+                {{ m.found("k.key_", ["token", "attempt", "owner", "lease_until"] + (["type"] if own_types_only else []) + (["started_at", "step"] if attempt_history else [])) | indent(16) }}
             ) AS v
                 ON TRUE
             LEFT JOIN {{ object("queue_refused") }} AS x

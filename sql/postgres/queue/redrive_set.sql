@@ -70,7 +70,7 @@ BEGIN
         SELECT i.*, v.*
         FROM item AS i
         LEFT JOIN LATERAL (
-            {{ m.found("i.key_", ["status", "token", "attempt"]) }}
+            {{ m.found("i.key_", ["status", "token", "attempt"]) | indent(12) }}
         ) AS v ON TRUE
     ),
     judged AS MATERIALIZED (

@@ -76,7 +76,7 @@ BEGIN
             {{ answer() }} AS answer
         FROM item AS i
         LEFT JOIN LATERAL (
-            {{ m.found("i.key_", asked, true, "FOR NO KEY UPDATE SKIP LOCKED") }}
+            {{ m.found("i.key_", asked, true, "FOR NO KEY UPDATE SKIP LOCKED") | indent(12) }}
         ) AS v ON TRUE
     )
 {%- if not beside %},
@@ -138,7 +138,7 @@ BEGIN
 {{- items() | indent(4) }}
     ) AS i
     LEFT JOIN LATERAL (
-        {{ m.found("i.key_", asked, true, "") }}
+        {{ m.found("i.key_", asked, true, "") | indent(8) }}
     ) AS v ON TRUE
     ORDER BY i.ordinal;
 {%- endif %}

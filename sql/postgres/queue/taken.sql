@@ -53,7 +53,7 @@ BEGIN
         INTO is_
         FROM {{ m.keys_unnested() }}
         INNER JOIN LATERAL (
-            {{ m.found("k.key_", []) }}
+            {{ m.found("k.key_", []) | indent(12) }}
         ) AS v ON TRUE;
     END IF;
 
@@ -63,7 +63,7 @@ BEGIN
             SELECT 1
             FROM {{ m.keys_unnested() }}
             INNER JOIN LATERAL (
-                {{ m.found("k.key_", []) }}
+                {{ m.found("k.key_", []) | indent(16) }}
             ) AS v ON TRUE
             WHERE v.item_attempt < 1
         ) THEN
@@ -88,7 +88,7 @@ BEGIN
                 ) AS died
             FROM {{ m.keys_unnested() }}
             INNER JOIN LATERAL (
-                {{ m.found("k.key_", []) }}
+                {{ m.found("k.key_", []) | indent(16) }}
             ) AS v ON TRUE
             LEFT JOIN {{ object(queue ~ "_lease") }} AS s
                 ON {{ m.lease_at_key("k.key_") }}
@@ -143,7 +143,7 @@ BEGIN
 {{- m.item_of_view() | listed(12) }}
         FROM {{ m.keys_unnested() }}
         INNER JOIN LATERAL (
-            {{ m.found("k.key_", "shown") }}
+            {{ m.found("k.key_", "shown") | indent(12) }}
         ) AS v ON TRUE;
         IF FOUND THEN RETURN;
         END IF;

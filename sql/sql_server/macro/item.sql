@@ -239,19 +239,19 @@ database's has not would become question marks.
 {%- else %}CASE WHEN q.{{ t.role.lease_until }} IS NOT NULL THEN 1 ELSE 0 END{% endif %}
 {%- endmacro -%}
 
-{#- The row beside the table, where there is such a table. -#}
+{#- The row beside the table, where there is such a table; the caller indents it as its FROM. -#}
 {%- macro beside(t, hints="") %}
 {%- if t.beside %}
-        LEFT JOIN {{ t.lease }} AS s{{ hints }}
-            ON {{ kept_of(t) }}
+LEFT JOIN {{ t.lease }} AS s{{ hints }}
+    ON {{ kept_of(t) }}
 {%- endif %}
 {%- endmacro -%}
 {#- For figures. Where rows show no state, one whose row beside is passed over would look free. -#}
 {%- macro looked_at(t) %} WITH ({{ "READUNCOMMITTED" if t.presence else "ROWLOCK, READPAST, READCOMMITTEDLOCK" }}){% endmacro -%}
 {%- macro beside_of(t, v, hints="") %}
 {%- if t.beside %}
-        LEFT JOIN {{ t.lease }} AS s{{ hints }}
-            ON {{ kept_for(t, v) }}
+LEFT JOIN {{ t.lease }} AS s{{ hints }}
+    ON {{ kept_for(t, v) }}
 {%- endif %}
 {%- endmacro -%}
 
@@ -295,8 +295,8 @@ database's has not would become question marks.
 {%- endmacro -%}
 {%- macro subtypes(t) %}
 {%- for u in t.subtypes %}
-    LEFT JOIN {{ u.table }} AS {{ u.alias }}
-        ON {% for k in t.key %}{{ u.alias }}.{{ k.quoted }} = q.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
+LEFT JOIN {{ u.table }} AS {{ u.alias }}
+    ON {% for k in t.key %}{{ u.alias }}.{{ k.quoted }} = q.{{ k.quoted }}{{ " AND " if not loop.last }}{% endfor %}
 {%- endfor %}
 {%- endmacro -%}
 {#- Arrivals of the last hour; a clock that is a little fast hides none, and a plan for later has not come. -#}

@@ -43,7 +43,7 @@ BEGIN
     BEGIN TRY
         IF @Within = 0
             BEGIN TRANSACTION;
-{%- include "part/clock.sql" %}
+{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
 
         EXECUTE {{ object("QueueOperationTake") }} @Operation, '{{ procedure }}_Set', @_Now, @_IsNew OUTPUT;
         IF @_IsNew = 1

@@ -56,7 +56,7 @@ BEGIN
 {%- if own_types_only %}
         AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
-{{- item.beside(t) }}
+{{- item.beside(t) | indent(4) }}
     OPTION (LOOP JOIN, FORCE ORDER);
 
     UPDATE k

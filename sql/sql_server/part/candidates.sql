@@ -19,7 +19,7 @@
                 /* All that is left of the last claim: a chunk must not split one. */
                 INSERT INTO @_Candidate ({{ item.names(t) }}, [StartedAt])
                 SELECT {{ flight.key(t) }}, {{ flight.began(t) }}
-                {{ flight.from(t, queue) }}
+                {{ flight.from(t, queue) | indent(4) }}
                     AND {{ flight.began(t) }} = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
                     AND {{ flight.over(t) }}
                     AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE {{ flight.is(t, "c") }})

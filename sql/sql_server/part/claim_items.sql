@@ -105,7 +105,7 @@ BEGIN
 {%- endif %}
             /* Recovery first: what it gives back is due at once. */
             {{ "IF @Recover > 0\n                " if not t.parks_errors }}EXECUTE {{ object(queue ~ "_Recover") }} @Max = 100, @Recover = @Recover, {{ "@Worker = @Worker, " if resume_own }}@Within = 1;
-{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
+{%- filter indent(8) %}{% include "part/clock.sql" %}{% endfilter %}
 {%- if run_time %}
             SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, {{ at }});
 {%- endif %}
@@ -165,7 +165,7 @@ BEGIN
                 EXECUTE {{ object("QueueNoteRefusal") }}
                     @Queue = '{{ queue }}', @Key = @_RefusedKey, @Doing = 'claim', @Number = @_Number, @Reason = @_Reason,
                     @Times = @_Times OUTPUT;
-                INSERT INTO @_Told ({{ item.names(t) }}, [Times], [Reason])
+                INSERT INTO @_Refusals ({{ item.names(t) }}, [Times], [Reason])
                 SELECT {{ item.list(t, "d") }}, @_Times, LEFT(CONCAT(N'claim: ', @_Reason), 500)
                 FROM @_Due AS d;
             END;
@@ -198,7 +198,7 @@ BEGIN
         r.[Seq], 'REFUSED',
         {{ "NULL" if own_types_only else item.as_text(t, "r") }},
         r.[Times], r.[Reason]
-    FROM @_Told AS r;
+    FROM @_Refusals AS r;
 
 {% include "part/claimed_out.sql" %}
 

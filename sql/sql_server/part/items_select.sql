@@ -9,7 +9,7 @@
     FROM @_Out AS o
     LEFT JOIN {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         ON {{ item.found(t, "o") }} AND o.[Answer] IN ('CLAIMED', 'CLAIMED_ALONE')
-{{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
-{{- item.subtypes(t) }}
+{{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") | indent(4) }}
+{{- item.subtypes(t) | indent(4) }}
     ORDER BY o.[Seq]
     OPTION (LOOP JOIN, FORCE ORDER);

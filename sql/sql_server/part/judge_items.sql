@@ -110,7 +110,7 @@
             INNER JOIN @_Item AS i ON i.[Ordinal] = w.[Ordinal]
             INNER JOIN {{ table }} AS q
                 ON {{ item.found(t, "i") }}
-{{- item.beside_of(t, "i") }}
+{{- item.beside_of(t, "i") | indent(12) }}
             WHERE
                 w.[Answer] = 'OK'
                 AND {{ item.finished("w.[Was]") }}

@@ -7,7 +7,7 @@
             ON {{ item.found(t, "f") }}
 
 {#- With row versions it would be read as it was when the statement began, before the row of the table was locked. #}
-{{- item.beside(t, " WITH (UPDLOCK, ROWLOCK)") }}
+{{- item.beside(t, " WITH (UPDLOCK, ROWLOCK)") | indent(8) }}
 {%- filter indent(4) %}{{ fits }}{% endfilter %}
         WHERE {{ may_go }}
         OPTION (LOOP JOIN, FORCE ORDER);

@@ -45,7 +45,7 @@ BEGIN
         BEGIN TRY
             IF @Within = 0
                 BEGIN TRANSACTION;
-{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
+{%- filter indent(8) %}{% include "part/clock.sql" %}{% endfilter %}
 
 {{ uses | indent(4, true) }}
 
@@ -75,7 +75,7 @@ BEGIN
             EXECUTE {{ object("QueueNoteRefusal") }}
                 @Queue = '{{ queue }}', @Key = @_RefusedKey, @Doing = 'recover', @Number = @_Number, @Reason = @_Reason,
                 @Times = @_Times OUTPUT;
-            INSERT INTO @_Told ({{ item.names(t) }}, [Times], [Reason])
+            INSERT INTO @_Refusals ({{ item.names(t) }}, [Times], [Reason])
             SELECT {{ item.list(t, "c") }}, @_Times, LEFT(CONCAT(N'recover: ', @_Reason), 500)
             FROM @_Candidate AS c;
         END CATCH;
@@ -123,7 +123,7 @@ BEGIN
         'REFUSED', NULL, NULL,
         {{ "NULL" if own_types_only else item.as_text(t, "r") }},
         NULL, r.[Times], r.[Reason]
-    FROM @_Told AS r
+    FROM @_Refusals AS r
     ORDER BY [Answer], [Key];
 END;
 {% endfilter %}

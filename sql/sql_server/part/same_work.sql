@@ -30,7 +30,7 @@
 {%- elif dedup.unfinished_only %}
 
 {#- As it is now: with row versions it would be read as it was before the row of the table was waited for. #}
-{{- item.beside(t, " WITH (ROWLOCK, READCOMMITTEDLOCK)") }}
+{{- item.beside(t, " WITH (ROWLOCK, READCOMMITTEDLOCK)") | indent(8) }}
         WHERE
             {{ item.status(t) }}
             IN ('Pending', 'Processing', 'Error', 'Paused')
@@ -60,7 +60,7 @@
 {%- elif dedup.unfinished_only %}
 
 {#- As it is now: with row versions it would be read as it was before the row of the table was waited for. #}
-{{- item.beside(t, " WITH (ROWLOCK, READCOMMITTEDLOCK)") }}
+{{- item.beside(t, " WITH (ROWLOCK, READCOMMITTEDLOCK)") | indent(8) }}
         WHERE
             {{ item.status(t) }}
             IN ('Pending', 'Processing', 'Error', 'Paused')
@@ -91,7 +91,7 @@
 {%- elif dedup.unfinished_only %}
 
 {#- As it is now: with row versions it would be read as it was before the row of the table was waited for. #}
-{{- item.beside(t, " WITH (ROWLOCK, READCOMMITTEDLOCK)") }}
+{{- item.beside(t, " WITH (ROWLOCK, READCOMMITTEDLOCK)") | indent(8) }}
         WHERE
             {{ item.status(t) }}
             IN ('Pending', 'Processing', 'Error', 'Paused')

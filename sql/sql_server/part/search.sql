@@ -8,7 +8,7 @@
 {%- set hint = [hints, "INDEX (" ~ index[by] ~ ")"] if by in index else [hints] %}
     FROM {{ table }} AS q{{ " WITH (" ~ hint | select | join(", ") ~ ")" if hint | select | list }}
 {%- endif %}
-{{- item.beside(t, " WITH (" ~ hints ~ ")" if hints) }}
+{{- item.beside(t, " WITH (" ~ hints ~ ")" if hints) | indent(4) }}
 {%- include "part/fits.sql" %}
     WHERE fit.[Fits] = 1{{ item.its(t, " AND ") }}
 {%- if by in of_states %}

@@ -58,7 +58,7 @@ BEGIN
 {% filter indent(4, true) %}{% include "part/read_items.sql" %}{% endfilter %}
     SET @_Count = (SELECT COUNT(*) FROM @_Item);
 {% include "part/check_set.sql" %}
-{%- filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
+{%- include "part/clock.sql" %}
 {%- if run_time %}
     SET @_RunAt = COALESCE({{ item.theirs(t, "@StartedAt") }}, {{ at }});
 {%- endif %}

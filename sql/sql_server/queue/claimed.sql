@@ -20,7 +20,7 @@ BEGIN
 {% include "part/clock_variables.sql" %}
 {% include "part/out_table.sql" %}
 
-{%- filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
+{%- include "part/clock.sql" %}
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], {{ item.names(t) }}, [Token], [AttemptNum], [Status])
     SELECT

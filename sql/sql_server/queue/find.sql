@@ -36,7 +36,7 @@ BEGIN
 {%- endfor %}
     IF @After IS NOT NULL AND {{ "(" if t.key | length > 1 }}{% for k in t.key %}@_Begin{{ loop.index }} IS NULL{{ " OR " if not loop.last }}{% endfor %}{{ ")" if t.key | length > 1 }}
         THROW 50021, N'{{ procedure }}: @After is not a key of {{ queue }}.', 1;
-{% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
+{% include "part/clock.sql" %}
 
 {#- The items that come after a key, or up to it; without one all. -#}
 {%- macro beyond(op, name) -%}
@@ -129,8 +129,8 @@ q.{{ k.quoted }} {{ op }}{{ "=" if last and op == "<" }} @{{ name }}{{ loop.inde
     FROM @_Page AS p
     INNER JOIN {{ table }} AS q
         ON {{ item.found(t, "p") }}
-{{- item.beside(t) }}
-{{- item.subtypes(t) }}
+{{- item.beside(t) | indent(4) }}
+{{- item.subtypes(t) | indent(4) }}
 {%- include "part/fits.sql" %}
     WHERE fit.[Fits] = 1
     ORDER BY {{ item.of_item(t) }}

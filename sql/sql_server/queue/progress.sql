@@ -123,7 +123,7 @@ BEGIN
 {%- if own_types_only %}
             AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
-{{- item.beside(t, " WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
+{{- item.beside(t, " WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)") | indent(8) }}
         OPTION (LOOP JOIN, FORCE ORDER, OPTIMIZE FOR (@_Count = 1));
 
         /* They are locked. */
@@ -181,7 +181,7 @@ BEGIN
 {%- if own_types_only %}
             AND {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %}
 {%- endif %}
-{{- item.beside(t, " WITH (READUNCOMMITTED)") }}
+{{- item.beside(t, " WITH (READUNCOMMITTED)") | indent(8) }}
         WHERE o.[Status] IS NULL
         OPTION (LOOP JOIN, FORCE ORDER);
     END TRY

@@ -31,7 +31,7 @@ BEGIN
 
     BEGIN TRY
         BEGIN TRANSACTION;
-{%- include "part/clock.sql" %}
+{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
 
         /* The search takes no update locks: it passes rows that are not meant, and no worker shall wait for it. */
 {%- set of_states = {"ended": ["Failed", "Cancelled", "Paused", "Terminated", "PartiallyCompleted"]} %}

@@ -51,7 +51,7 @@ BEGIN
 
     BEGIN TRY
         BEGIN TRANSACTION;
-{%- include "part/clock.sql" %}
+{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
 
         EXECUTE {{ object("QueueOperationTake") }} @Operation, '{{ procedure[:-4] }}', @_Now, @_IsNew OUTPUT;
         IF @_IsNew = 0
@@ -78,7 +78,7 @@ BEGIN
         INNER JOIN @_Work AS k ON k.[Ordinal] = i.[Ordinal]
         INNER JOIN {{ table }} AS q
             ON {{ item.found(t, "i") }}
-{{- item.beside_of(t, "i") }}
+{{- item.beside_of(t, "i") | indent(8) }}
         WHERE k.[Answer] = 'OK'
         OPTION (LOOP JOIN, FORCE ORDER);
 {%- import "macro/apply.sql" as change %}

@@ -163,7 +163,7 @@ BEGIN
 {%- endmacro %}
 {%- if lease_sliding %}
 
-{%- include "part/clock.sql" %}
+{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
 {%- if role.lease_until %}
 
         UPDATE q

@@ -60,7 +60,7 @@ BEGIN
 
     BEGIN TRY
         BEGIN TRANSACTION;
-{%- include "part/clock.sql" %}
+{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
 
         SELECT @_Turn = COUNT(*)
         FROM {{ object("QueueRetention") }} AS r WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
@@ -72,7 +72,7 @@ BEGIN
             INSERT INTO @_Found ({{ item.names(t) }})
             SELECT TOP (@Max - @_Count) {{ item.of_item(t) }}
             FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK{{ ", INDEX ([IX_" ~ queue ~ "_Ended])" if own and rule.state != "Completed" }})
-{{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") }}
+{{- item.beside(t, " WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)") | indent(12) }}
             WHERE
                 {{ item.status(t) | indent(8) }} = '{{ rule.state }}'
 {%- if own and rule.state != "Completed" %}

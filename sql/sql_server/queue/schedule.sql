@@ -74,7 +74,7 @@ BEGIN
                 ) AS k ({{ item.names(t) }})
                 INNER JOIN {{ table }} AS q WITH (READUNCOMMITTED)
                     ON {{ item.found(t, "k") }}
-{{- item.beside(t, " WITH (READUNCOMMITTED)") | indent(8) }}
+{{- item.beside(t, " WITH (READUNCOMMITTED)") | indent(8) | indent(16) }}
                 WHERE NOT ({{ item.finished(item.status(t)) }})
             )
                 SET @_Answer = 'SKIPPED';

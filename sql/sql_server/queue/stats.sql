@@ -45,7 +45,7 @@ BEGIN
 {%- endif %}
     );
     DECLARE @_Recent TABLE ([WaitMs] bigint NULL, [ClaimedMs] bigint NOT NULL);
-{% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
+{% include "part/clock.sql" %}
 
     INSERT INTO @_State ([Status], {{ "[Step], " if steps }}[Items], [Late], [Due], [Oldest], [Arrived])
     SELECT x.[Status],
@@ -70,7 +70,7 @@ BEGIN
             {{ "CAST(q." ~ began ~ " AS datetime2(7))" if began else "CAST(NULL AS datetime2(7))" }} AS [Began],
             {% if arrivals %}CASE WHEN {{ item.lately("q." ~ role.enqueued, at) }} THEN 1 ELSE 0 END{% else %}NULL{% endif %} AS [IsNew]
         FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-{{- item.beside(t, item.looked_at(t)) }}
+{{- item.beside(t, item.looked_at(t)) | indent(8) }}
 {{- item.its(t, "\n        WHERE ") }}
     ) AS x
     GROUP BY x.[Status]{{ ", x.[Step]" if steps }};
@@ -111,7 +111,7 @@ BEGIN
             ){% else %}{{ item.duration(t) }}{% endif %} AS [Duration],
             {{ item.utc(t, "q." ~ began) if began else "CAST(NULL AS datetime2(7))" }} AS [Began]
         FROM {{ source }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-{{- item.beside(t, item.looked_at(t)) }}
+{{- item.beside(t, item.looked_at(t)) | indent(8) }}
 {{- item.its(t, "\n        WHERE ") }}
 {%- endfor %}
     ) AS x

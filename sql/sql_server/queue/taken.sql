@@ -45,7 +45,7 @@ BEGIN
 
     BEGIN TRY
         BEGIN TRANSACTION;
-{%- include "part/clock.sql" %}
+{%- filter indent(4) %}{% include "part/clock.sql" %}{% endfilter %}
 
         /* Locked first, and decided upon by what it is then. */
         SELECT

@@ -84,7 +84,7 @@ FROM (
             CASE WHEN {% filter indent(12) %}{% include "part/type_access.sql" %}{% endfilter %} THEN 1 END AS [Seen]
 {%- endif %}
         FROM {{ table }} AS q
-{{- item.beside(t) }}
+{{- item.beside(t) | indent(8) }}
 {{- item.its(t, "\n        WHERE ") }}
     ) AS v
     WHERE v.[ItemStatus] IN ('Pending', 'Processing', 'Error', 'Paused')

@@ -31,7 +31,7 @@
 {#- From the table, or from the rows beside it and then the table. -#}
 {%- macro from_table(index="", source=table) %}
     FROM {{ source }} AS q WITH ({{ hints }}{{ ", INDEX (" ~ index ~ ")" if index }})
-{{- item.beside(t, item.looked_at(t)) }}
+{{- item.beside(t, item.looked_at(t)) | indent(4) }}
 {%- endmacro -%}
 {%- macro from_lease(index) %}
     FROM {{ t.lease }} AS s WITH ({{ hints }}, INDEX ([IX_{{ queue }}_Lease_{{ index }}]))
@@ -95,7 +95,7 @@ BEGIN
 
     IF @Most IS NULL OR @Most < 1 OR @Most > 1000000
         THROW 50021, N'{{ procedure }}: @Most must be from 1 to 1000000.', 1;
-{% filter replace("\n        ", "\n    ") %}{% include "part/clock.sql" %}{% endfilter %}
+{% include "part/clock.sql" %}
 {%- if own_types_only %}
 
     INSERT INTO @_Mine ([Type])
@@ -350,7 +350,6 @@ BEGIN
         FROM @_Measured AS m
         GROUP BY m.[Type]
 {%- endif %}
-
         UNION ALL
 {%- set sample = "@_Measured" %}
 {%- set more = ", '', NULL, NULL, NULL" %}

@@ -2801,11 +2801,10 @@ BEGIN
                 FROM UNNEST(key_1_[from_:to_]) WITH ORDINALITY AS k (key_1, position)
                 INNER JOIN LATERAL (
                     SELECT
-                    q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
-                    q.lease_until AS item_lease_until
+                        q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner,
+                        q.lease_until AS item_lease_until
                     FROM "readpast"."job" AS q
-                    WHERE
-                    q.enqueued_at = k.key_1
+                    WHERE q.enqueued_at = k.key_1
                     FOR NO KEY UPDATE
                 ) AS v ON TRUE
                 LEFT JOIN "readpast"."queue_refused" AS x ON x.queue = 'job' AND x.key = "readpast"."queue_key_fn"(k.key_1)
@@ -3579,10 +3578,9 @@ BEGIN
         FROM json_to_recordset(items_) AS i (key timestamptz)
     ) AS i
     INNER JOIN LATERAL (
-        SELECT
-                q.status::text AS item_status, q.lease_owner AS item_owner
-            FROM "readpast"."job" AS q
-            WHERE q.enqueued_at = i.key_1
+        SELECT q.status::text AS item_status, q.lease_owner AS item_owner
+        FROM "readpast"."job" AS q
+        WHERE q.enqueued_at = i.key_1
     ) AS v ON TRUE
     WHERE v.item_status = 'Processing';
 END;
@@ -4221,10 +4219,9 @@ BEGIN
             WITH ORDINALITY AS i (key, attempt, position)
     ) AS i
     LEFT JOIN LATERAL (
-        SELECT
-                q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
-            FROM "readpast"."job" AS q
-            WHERE q.enqueued_at = i.key_1
+        SELECT q.status::text AS item_status, q.updated_at AS item_token, q.attempt_num AS item_attempt, q.lease_owner AS item_owner
+        FROM "readpast"."job" AS q
+        WHERE q.enqueued_at = i.key_1
     ) AS v ON TRUE
     ORDER BY i.ordinal;
 END;

@@ -2175,7 +2175,7 @@ BEGIN
     DECLARE @_Written int = 0;
     DECLARE @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400), @_Times int;
     /* Items that it refused in this call. */
-    DECLARE @_Told TABLE (
+    DECLARE @_Refusals TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL, [Times] int NOT NULL, [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Each int = 0; /* 1: one by one */
@@ -2231,11 +2231,9 @@ BEGIN
                         /* All that is left of the last claim: a chunk must not split one. */
                         INSERT INTO @_Candidate ([Key1], [StartedAt])
                         SELECT q.[EnqueuedAt], q.[StartedAt]
-                        FROM [readpast].[Job] AS q
-                        WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
-                    WHERE
-                        q.[Status] = 'Processing'
-                            AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
+                        FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
+                        WHERE
+                            q.[Status] = 'Processing' AND q.[StartedAt] = (SELECT MAX(c.[StartedAt]) FROM @_Candidate AS c)
                             AND (q.[LeaseUntil] <= @_Now OR q.[LeaseOwner] = @_Dead)
                             AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE q.[EnqueuedAt] = c.[Key1])
                         OPTION (LOOP JOIN, FORCE ORDER);
@@ -2368,7 +2366,7 @@ BEGIN
             FROM @_Candidate AS c;
             EXECUTE [readpast].[QueueNoteRefusal]
                 @Queue = 'Job', @Key = @_RefusedKey, @Doing = 'recover', @Number = @_Number, @Reason = @_Reason, @Times = @_Times OUTPUT;
-            INSERT INTO @_Told ([Key1], [Times], [Reason])
+            INSERT INTO @_Refusals ([Key1], [Times], [Reason])
             SELECT c.[Key1], @_Times, LEFT(CONCAT(N'recover: ', @_Reason), 500)
             FROM @_Candidate AS c;
         END CATCH;
@@ -2390,7 +2388,7 @@ BEGIN
     FROM @_Back AS w
     UNION ALL
     SELECT 'REFUSED', NULL, NULL, r.[Key1], NULL, r.[Times], r.[Reason]
-    FROM @_Told AS r
+    FROM @_Refusals AS r
     ORDER BY [Answer], [Key];
 END;
 GO
@@ -2485,7 +2483,7 @@ BEGIN
     );
     DECLARE @_Number int, @_Severity int, @_Reason nvarchar(4000), @_RefusedKey nvarchar(400), @_Times int;
     /* Items that it refused in this call. */
-    DECLARE @_Told TABLE (
+    DECLARE @_Refusals TABLE (
         [Seq] int IDENTITY(1, 1) NOT NULL PRIMARY KEY, [Key1] datetime2(7) NULL, [Times] int NOT NULL, [Reason] nvarchar(500) NOT NULL
     );
     DECLARE @_Most int = @Max;
@@ -2646,7 +2644,7 @@ BEGIN
                 FROM @_Due AS d;
                 EXECUTE [readpast].[QueueNoteRefusal]
                     @Queue = 'Job', @Key = @_RefusedKey, @Doing = 'claim', @Number = @_Number, @Reason = @_Reason, @Times = @_Times OUTPUT;
-                INSERT INTO @_Told ([Key1], [Times], [Reason])
+                INSERT INTO @_Refusals ([Key1], [Times], [Reason])
                 SELECT d.[Key1], @_Times, LEFT(CONCAT(N'claim: ', @_Reason), 500)
                 FROM @_Due AS d;
             END;
@@ -2665,7 +2663,7 @@ BEGIN
 
     INSERT INTO @_Out ([Seq], [Answer], [Key], [AttemptNum], [Status])
     SELECT r.[Seq], 'REFUSED', r.[Key1], r.[Times], r.[Reason]
-    FROM @_Told AS r;
+    FROM @_Refusals AS r;
 
     INSERT INTO @_Out ([Seq], [Answer], [DueMs], [Key], [Key1], [Token], [AttemptNum], [Status])
     SELECT
@@ -2866,7 +2864,7 @@ BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Now datetime2(7); /* UTC */
 
-        SET @_Now = SYSUTCDATETIME();
+    SET @_Now = SYSUTCDATETIME();
 
     IF EXISTS (
         SELECT 1
@@ -3825,7 +3823,6 @@ BEGIN
         SELECT 'type.claimed_mean_ms', CAST(AVG(CAST(m.[ClaimedMs] AS float)) AS bigint), '', NULL, m.[Type], NULL
         FROM @_Measured AS m
         GROUP BY m.[Type]
-
         UNION ALL
         SELECT CONCAT(r.[Metric], '.', p.[Name], '_ms'), r.[Ms], '', NULL, NULL, NULL
         FROM (
