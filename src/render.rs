@@ -38,8 +38,12 @@ const SCHEMA_FILES: [&str; 1] = ["schema/0001_base.sql"];
 /// The version of the objects that this library installs and works with.
 pub const SCHEMA_VERSION: i32 = SCHEMA_FILES.len() as i32;
 
+/// The objects of the schema that come with the first queue that needs them. They stay when it goes, or changes.
+const FIRST_NEEDED: &str = "schema/first_needed.sql";
+
 /// The files of a queue, in the order to run them.
-const QUEUE_FILES: [&str; 26] = [
+const QUEUE_FILES: [&str; 27] = [
+    FIRST_NEEDED,
     "queue/table.sql",
     "queue/view.sql",
     "queue/limits.sql",
@@ -76,7 +80,8 @@ pub fn shared(dialect: Dialect, schema: &Identifier) -> Result<Vec<Object>> {
     Target::new(dialect, schema).shared()
 }
 
-/// The objects of one queue, in the order to run them; none for hand-written procedures.
+/// The objects of one queue, in the order to run them, with those of the schema that not every queue needs; none for hand-written
+/// procedures.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] when a name is longer than this server takes.
@@ -225,6 +230,24 @@ impl<'a> Target<'a> {
             objects.extend(self.indexes_are_there(&objects)?);
         }
         Ok(objects)
+    }
+
+    /// Those objects of the queue that are its own.
+    fn owned(self, spec: &QueueSpec) -> Result<impl Iterator<Item = Made>> {
+        let objects = self.queue(spec)?.into_iter();
+        Ok(objects.filter(|object| object.file != FIRST_NEEDED).map(|object| object.makes))
+    }
+
+    /// The tables of the schema that the queue of `spec` needs, and others may not; it has rows in them.
+    fn first_needed(self, spec: &QueueSpec) -> Result<Vec<String>> {
+        let objects = self.queue(spec)?.into_iter().filter(|object| object.file == FIRST_NEEDED);
+        Ok(objects
+            .filter_map(|object| match object.makes {
+                Made::Kept { names, .. } => Some(names.into_iter().map(|name| name.name)),
+                _ => None,
+            })
+            .flatten()
+            .collect())
     }
 
     /// A check that fails unless the indexes of `objects` are there.

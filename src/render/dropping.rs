@@ -55,9 +55,8 @@ impl<'a> Target<'a> {
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] when another queue works on a table that would go.
     pub(crate) fn leaving(self, spec: QueueSpec, others: &[QueueSpec]) -> Result<Leaving<'a>> {
-        let made_by = |spec: &QueueSpec| Ok::<_, Error>(self.queue(spec)?.into_iter().map(|object| object.makes));
         let (mut made, mut stays) = (Vec::new(), Vec::new());
-        for one in made_by(&spec)? {
+        for one in self.owned(&spec)? {
             match one {
                 Made::Kept { names, theirs: true, .. } => stays.extend(names),
                 Made::Nothing => {}
@@ -73,14 +72,14 @@ impl<'a> Target<'a> {
         // Objects of an earlier description that were kept when it changed.
         let shards = spec.shards.or(spec.is_own().then_some(2));
         let earlier = QueueSpec { attempt_history: true, progress: true, shards, ..spec.clone() };
-        for one in made_by(&earlier)? {
+        for one in self.owned(&earlier)? {
             if matches!(&one, Made::Kept { theirs: false, .. }) && !made.contains(&one) {
                 made.push(one);
             }
         }
         let mut given_by_others = Vec::new();
         for other in others {
-            given_by_others.extend(made_by(other)?);
+            given_by_others.extend(self.owned(other)?);
         }
         let kept: Vec<_> = given_by_others.iter().flat_map(named).collect();
         made.retain(|one| named(one).iter().all(|name| !kept.contains(name)));
@@ -171,6 +170,7 @@ impl Leaving<'_> {
                 keys,
                 goes,
                 grants,
+                first_needed => target.first_needed(spec)?,
                 queue => dialect.queue_stem(&spec.queue),
                 name => spec.queue.as_str(),
                 setting => self.has_settings.then_some(spec.settings.as_str()),

@@ -1,8 +1,8 @@
 //! Whole scripts for a DBA to read, keep and run: a new installation, and the way from one description to the next.
 
-use super::object::Object;
+use super::object::{Made, Object};
 use super::table::in_comment;
-use super::{SCHEMA_VERSION, Target, Upgrade, install_lock, names};
+use super::{FIRST_NEEDED, SCHEMA_VERSION, Target, Upgrade, install_lock, names};
 use crate::description::QueueSpec;
 use crate::dialect::Dialect;
 use crate::error::Result;
@@ -32,12 +32,16 @@ pub enum Part {
     Code,
 }
 
-/// The files of objects that stay.
+/// The files of objects that stay, and of nothing else.
 const TABLES: [&str; 3] = ["schema/0001_base.sql", "queue/table.sql", "queue/indexes.sql"];
 
 impl Part {
     fn has(self, object: &Object) -> bool {
-        self == Self::All || (self == Self::Tables) == TABLES.contains(&object.file)
+        let stays = match object.file {
+            FIRST_NEEDED => matches!(object.makes, Made::Kept { .. } | Made::Index(_)),
+            file => TABLES.contains(&file),
+        };
+        self == Self::All || (self == Self::Tables) == stays
     }
 }
 
@@ -132,6 +136,9 @@ impl Target<'_> {
             limits => queue.as_ref().is_some_and(|(spec, _)| !spec.limits.is_empty()),
             rates => queue.as_ref().is_some_and(|(spec, _)| spec.limits.iter().any(|limit| limit.rate.is_some())),
             turns => queue.as_ref().is_some_and(|(spec, _)| spec.takes_turns()),
+            adds_in_turn => queue.as_ref().is_some_and(|(spec, _)| spec.dedup.is_some() && !spec.is_own()),
+            retains => queue.as_ref().is_some_and(|(spec, _)| spec.deletes_what_is_over()),
+            schedules => queue.as_ref().is_some_and(|(spec, _)| spec.schedules.is_some()),
             title,
             drops,
             library => env!("CARGO_PKG_VERSION"),

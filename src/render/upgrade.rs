@@ -22,9 +22,8 @@ impl Target<'_> {
     pub(crate) fn upgrade(self, old: &QueueSpec, new: &QueueSpec) -> Result<Upgrade> {
         let dialect = self.dialect;
         let columns = old.changes_to(new)?;
-        let made_by = |spec| Ok::<_, crate::error::Error>(self.queue(spec)?.into_iter().map(|object| object.makes));
-        let was: Vec<_> = made_by(old)?.collect();
-        let is: Vec<_> = made_by(new)?.collect();
+        let was: Vec<_> = self.owned(old)?.collect();
+        let is: Vec<_> = self.owned(new)?.collect();
         let (shard, shards_change) = (Identifier::known(SHARD), old.shards != new.shards);
         let mut touched: Vec<_> =
             columns.iter().filter(|change| change.is_retyped()).map(|change| &change.column.name).collect();
@@ -87,7 +86,13 @@ impl Target<'_> {
             .operator
             .as_ref()
             .filter(|role| old.roles.own_types_only && new.roles.operator.as_ref() != Some(role));
+        // The row of its turn stays: a claim of the old code may wait for it.
+        let (needed, turn) =
+            (self.first_needed(new)?, if dialect == Dialect::SqlServer { "QueueTurn" } else { "queue_turn" });
+        let needs_no_more: Vec<_> =
+            self.first_needed(old)?.into_iter().filter(|name| name != turn && !needed.contains(name)).collect();
         let context = context! {
+            needs_no_more,
             objects => dropped, indexes, grants, columns, shards,
             queue => dialect.queue_stem(&new.queue),
             beside_no_more => is_beside(old) && !is_beside(new),

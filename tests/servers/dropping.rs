@@ -2,6 +2,7 @@
 
 mod at_work;
 mod catalog;
+mod first_needed;
 mod leftovers;
 
 use readpast::{QueueSpec, install::install};

@@ -56,9 +56,9 @@ SET state = 'Cancelled', ended_at = transaction_timestamp(), lease_until = NULL,
 WHERE queue = {{ text(queue) }} AND ended_at IS NULL;
 {% endfilter %}
 {%- for rows in [
-    "queue_turn", "queue_recovery", "queue_retention", "queue_type_access", "queue_refused", "queue_sleeper", "queue_awaited", "queue_worker", "queue_lifeline", "queue_minute",
-    "queue_schedule", "queue_pause", "queue_limit"
-] %}
+    "queue_recovery", "queue_type_access", "queue_refused", "queue_sleeper", "queue_awaited", "queue_worker", "queue_lifeline", "queue_minute",
+    "queue_pause"
+] + first_needed %}
 {% filter statement %}
 DELETE FROM {{ object(rows) }} WHERE queue {% if rows == "queue_turn" %}IN ({{ text(queue) }}, {{ text(queue ~ " add") }}){% else %}= {{ text(queue) }}{% endif %};
 {% endfilter %}

@@ -489,27 +489,6 @@ $$;
 {% filter statement %}
 REVOKE ALL ON FUNCTION {{ object("queue_ring_waiters") }}(text, text[]) FROM public;
 {% endfilter %}
-{% filter made("FUNCTION", "queue_take_turn") %}
-/*
-Lets one call at a time go on, to the end of its transaction. It locks a row that only who may call this can lock: an advisory
-lock any login could keep. Called by the functions of a queue.
-Table access order: queue_turn.
-*/
-CREATE OR REPLACE FUNCTION {{ object("queue_take_turn") }}(called_ text, name_ text) RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY INVOKER
-AS $$
-BEGIN
-    PERFORM FROM {{ object("queue_turn") }} AS t WHERE t.queue = name_ FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION '%: the row of % in queue_turn is gone; install the queue again', called_, name_
-        USING ERRCODE = 'RP014';
-    END IF;
-END;
-$$;
-{% endfilter %}
-{% filter statement %}
-REVOKE ALL ON FUNCTION {{ object("queue_take_turn") }}(text, text) FROM public;
-{% endfilter %}
 {% filter made("FUNCTION", "queue_must") %}
 /*
 Whether a column of somebody's table may not be NULL. Called where there is no value for it.

@@ -15,19 +15,24 @@ An error takes everything back. An object that is there as it should be is left 
 CONTENTS                                     each rule stands once, in the object named here
   Schema   queue_status, queue_transition    the states, and which may follow which
            queue_operation                   calls that were made: a second one of the same identity changes nothing
-           queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups or within limits, to delete
+           queue_recovery{{ ", queue_turn" if turns or adds_in_turn }}{{ ", queue_retention" if retains }}     whose turn it is to look for dead workers
+{{- ", to claim in groups or within limits" if turns }}{{ ", to add" if adds_in_turn }}{{ ", to delete" if retains }}
            queue_refused                     items that their table does not let a queue change
            queue_sleeper, queue_awaited      processes that wait to be woken: by items, by the ends of some
            queue_pause, _begin, _end; queue_paused_v    what is not to be claimed for now; each is a row of queue_refused too
            queue_action, _note, _step        what operators did; actions on many items
            queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
            queue_lifeline, _take, _look, _seize    locks that live as long as a worker's process, and whose have gone free
+{%- if schedules %}
            queue_schedule                    when queues put items in by themselves
+{%- endif %}
+{%- if limits %}
            queue_limit                       what limits by key have left, and where they differ from the description
+{%- endif %}
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
            queue_begun, queue_clear          the identity of a call, and its clearing
-           queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
+           queue_recovery_turn{{ ", queue_take_turn" if turns or adds_in_turn }}, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
            queue_wanted_fn, queue_has_fn, queue_member_fn    the values that a filter looks for in columns and their JSON
@@ -63,7 +68,7 @@ LOCKS, IN THIS ORDER
 {%- if progress %}
   {{ (4 if turns else 3) + (1 if beside else 0) }}. {{ queue }}_progress: the row of an item, after {{ "that" if beside else "the item's own" }}
 {%- endif %}
-  queue_transition is only read. queue_recovery, queue_lifeline, queue_retention, queue_sleeper and queue_awaited are passed over where another
+  queue_transition is only read. queue_recovery, queue_lifeline{{ ", queue_retention" if retains }}, queue_sleeper and queue_awaited are passed over where another
   holds them. queue_refused comes last.
   queue_action, queue_worker and queue_minute: alone, in calls of their own.
 

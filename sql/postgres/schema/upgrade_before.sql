@@ -7,6 +7,11 @@ DELETE FROM {{ object("queue_type_access") }} AS a
 WHERE a.queue = '{{ queue }}' AND a.type = '*' AND a.user_name = {{ text(operates_no_more) }};
 {% endfilter %}
 {%- endif %}
+{%- for rows in needs_no_more %}
+{% filter statement %}
+DELETE FROM {{ object(rows) }} WHERE queue = '{{ queue }}';
+{% endfilter %}
+{%- endfor %}
 {%- if objects %}
 {% filter statement %}
 /* A function whose parameters or results change is another function: the old ones go, and who may use them is kept. */

@@ -30,7 +30,7 @@ UPDATE {{ object("QueueAction") }}
 SET [State] = 'Cancelled', [EndedAt] = SYSUTCDATETIME(), [LeaseUntil] = NULL, [Result] = N'the queue was dropped'
 WHERE [Queue] = {{ text(queue) }} AND [EndedAt] IS NULL;
 {% endfilter %}
-{%- for rows in ["QueueTurn", "QueueRecovery", "QueueRetention", "QueueTypeAccess", "QueueRefused", "QueueWorker", "QueueLifeline", "QueueMinute", "QueueSchedule", "QueuePause", "QueueLimit"] %}
+{%- for rows in ["QueueRecovery", "QueueTypeAccess", "QueueRefused", "QueueWorker", "QueueLifeline", "QueueMinute", "QueuePause"] + first_needed %}
 {% filter statement %}
 DELETE FROM {{ object(rows) }} WHERE [Queue] = {{ text(queue) }};
 {% endfilter %}

@@ -838,30 +838,6 @@ BEGIN
     SELECT o.[Place], o.[DueMs] FROM @_Out AS o ORDER BY o.[Place];
 END;
 {% endfilter %}
-{% filter made("PROCEDURE", "QueueTurnTake") %}
-/*
-The turn of a queue with groups or limits: one claim at a time, to the end of its transaction, since which items are the first of their
-groups, or have room, is not decided by two at once. It comes before the locks of items, so that nobody waits for it who holds one. It is a row,
-since only who may claim can lock it through here.
-Table access order: QueueTurn.
-*/
-{{ create_or_alter }} PROCEDURE {{ object("QueueTurnTake") }}
-    @Queue varchar(40)
-AS
-BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Locked int, @_Message nvarchar(2048);
-
-    SELECT @_Locked = COUNT(*)
-    FROM {{ object("QueueTurn") }} AS t WITH (UPDLOCK, ROWLOCK)
-    WHERE t.[Queue] = @Queue;
-    IF @_Locked = 0
-    BEGIN
-        SET @_Message = REPLACE(CONCAT(@Queue, N': its row in QueueTurn is gone; install the queue again.'), N'%', N'%%');
-        THROW 50014, @_Message, 1;
-    END;
-END;
-{% endfilter %}
 {% filter made("PROCEDURE", "QueueRefuse") %}
 /*
 An answer other than OK as an error: CONFLICT 50023, ILLEGAL_TRANSITION 50024, NOT_FOUND 50025, LEASE_LOST 50026.

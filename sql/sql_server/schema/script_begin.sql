@@ -17,14 +17,19 @@ may be run again.
 CONTENTS                                     each rule stands once, in the object named here
   Schema   QueueStatus, QueueTransition      the states, and which may follow which
            QueueOperation                    calls that were made: a second one of the same identity changes nothing
-           QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups or within limits, to delete
+           QueueRecovery{{ ", QueueTurn, -Take" if turns }}{{ ", QueueRetention" if retains }}     whose turn it is to look for dead workers
+{{- ", to claim in groups or within limits" if turns }}{{ ", to delete" if retains }}
            QueueRefused                      items that their table does not let a queue change
            QueuePause, -Begin, -End; QueuePaused_V      what is not to be claimed for now; each is a row of QueueRefused too
            QueueAction, -Note, -Step         what operators did; actions on many items
            QueueLifeline, -Take, -Look               locks that live as long as a worker's process, and whose have gone free
            QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
+{%- if schedules %}
            QueueSchedule                     when queues put items in by themselves
+{%- endif %}
+{%- if limits %}
            QueueLimit                        what limits by key have left, and where they differ from the description
+{%- endif %}
            AppSettings, QueueSpec, QueueSchemaVersion, QueueTypeAccess
            QueueJudge_fn                     which answer an item gets, and what it becomes
            QueueBackoff_fn, QueueFits_fn     when a retry is due; whether an item fits a filter
@@ -65,7 +70,7 @@ LOCKS, IN THIS ORDER
 {%- if progress %}
   {{ (4 if turns else 3) + (1 if beside else 0) }}. {{ queue }}_Progress: the row of an item, after {{ "that" if beside else "the item's own" }}
 {%- endif %}
-  QueueTransition is only read. QueueRecovery, QueueLifeline and QueueRetention are passed over where another holds them. QueuePause
+  QueueTransition is only read. QueueRecovery{{ ", QueueLifeline and QueueRetention" if retains else " and QueueLifeline" }} are passed over where another holds them. QueuePause
   is read before items are locked. QueueRefused comes last.
   QueueAction, QueueWorker and QueueMinute: alone, in calls of their own.
 

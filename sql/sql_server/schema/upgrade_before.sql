@@ -8,6 +8,11 @@ DELETE FROM {{ object("QueueTypeAccess") }}
 WHERE [Queue] = '{{ queue }}' AND [Type] = N'*' AND [UserName] = {{ text(operates_no_more) }};
 {% endfilter %}
 {%- endif %}
+{%- for rows in needs_no_more %}
+{% filter statement %}
+DELETE FROM {{ object(rows) }} WHERE [Queue] = '{{ queue }}';
+{% endfilter %}
+{%- endfor %}
 {%- for grant in grants %}
 {% filter statement %}
 IF OBJECT_ID({{ text(grant.on) }}) IS NOT NULL AND DATABASE_PRINCIPAL_ID({{ text(grant.role_name) }}) IS NOT NULL

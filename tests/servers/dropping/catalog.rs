@@ -12,7 +12,7 @@ use support::matrix;
 /// The queue that is there before and after, with roles that others name too.
 const NEIGHBOUR: &str = r#"{"queue": "Neighbour", "types": ["A"], "columns": [{"name": "Customer", "type": "text(40)"}],
     "roles": {"worker": "w", "monitor": "m"},
-    "order": {"group": "Customer"}}"#;
+    "order": {"group": "Customer"}, "limit": [{"at_once": 5}], "retention": {"completed": "30d"}, "schedule": []}"#;
 
 /// All of PostgreSQL's catalog that an install writes to: objects, their columns, constraints, triggers, rights and comments.
 const POSTGRES: &str = "
@@ -47,9 +47,7 @@ const POSTGRES: &str = "
         UNION ALL SELECT t.oid::regtype::text, t.typacl, t.typowner FROM pg_type AS t
     ) AS g CROSS JOIN LATERAL aclexplode(g.acl) AS a WHERE a.grantee NOT IN (0, g.owner)
     UNION ALL SELECT 'spec ' || q.queue FROM readpast.queue_spec AS q
-    UNION ALL SELECT 'turn ' || q.queue FROM readpast.queue_turn AS q
     UNION ALL SELECT 'recovery ' || q.queue FROM readpast.queue_recovery AS q
-    UNION ALL SELECT 'retention ' || q.queue FROM readpast.queue_retention AS q
     UNION ALL SELECT 'access ' || q::text FROM readpast.queue_type_access AS q
     UNION ALL SELECT 'setting ' || q::text FROM readpast.app_settings AS q
     UNION ALL SELECT 'version ' || q.version FROM readpast.queue_schema_version AS q";
@@ -70,15 +68,25 @@ const SQL_SERVER: &str = "
     SELECT CONCAT(N'right ', OBJECT_NAME(p.[major_id]), N' ', p.[permission_name], N' ', USER_NAME(p.[grantee_principal_id]))
     FROM sys.database_permissions AS p
     UNION ALL SELECT CONCAT(N'spec ', q.[Queue]) FROM [readpast].[QueueSpec] AS q
-    UNION ALL SELECT CONCAT(N'turn ', q.[Queue]) FROM [readpast].[QueueTurn] AS q
     UNION ALL SELECT CONCAT(N'recovery ', q.[Queue]) FROM [readpast].[QueueRecovery] AS q
-    UNION ALL SELECT CONCAT(N'retention ', q.[Queue]) FROM [readpast].[QueueRetention] AS q
     UNION ALL SELECT CONCAT(N'access ', q.[Queue], N' ', q.[UserName]) FROM [readpast].[QueueTypeAccess] AS q
     UNION ALL SELECT CONCAT(N'setting ', q.[Param]) FROM [readpast].[AppSettings] AS q
     UNION ALL SELECT CONCAT(N'version ', q.[Version]) FROM [readpast].[QueueSchemaVersion] AS q";
 
 pub fn catalog(database: &Database) -> BTreeSet<String> {
-    let rows = database.rows(database.pick(SQL_SERVER, POSTGRES));
+    let mut lines = looked_up(database, database.pick(SQL_SERVER, POSTGRES));
+    // These tables are there where a queue needs them.
+    for (sql_server, postgres) in [("QueueTurn", "queue_turn"), ("QueueRetention", "queue_retention")] {
+        let name = database.pick(sql_server, postgres);
+        if lines.iter().any(|line| line.to_lowercase().contains(&format!("readpast.{}", name.to_lowercase()))) {
+            lines.extend(looked_up(database, &format!("SELECT CONCAT('{name} ', q.queue) FROM readpast.{name} AS q")));
+        }
+    }
+    lines
+}
+
+fn looked_up(database: &Database, query: &str) -> BTreeSet<String> {
+    let rows = database.rows(query);
     (0..rows.len())
         .filter_map(|row| match rows.value(row, 0) {
             Value::Text(text) => Some(text.to_owned()),

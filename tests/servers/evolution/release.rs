@@ -23,7 +23,7 @@ fn make_older(database: &Database) {
 GO
 UPDATE [readpast].QueueSpec SET [RenderedBy] = 0;
 GO
-DROP TABLE [readpast].QueueTurn;
+DROP TABLE [readpast].QueueLifeline;
 GO
 DROP TABLE [readpast].QueueRecovery;
 GO
@@ -44,7 +44,7 @@ GO
 GO
 UPDATE readpast.queue_spec SET rendered_by = 0;
 GO
-DROP TABLE readpast.queue_turn;
+DROP TABLE readpast.queue_lifeline;
 GO
 DROP TABLE readpast.queue_recovery;
 GO

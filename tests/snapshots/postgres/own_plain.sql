@@ -10,19 +10,17 @@ An error takes everything back. An object that is there as it should be is left 
 CONTENTS                                     each rule stands once, in the object named here
   Schema   queue_status, queue_transition    the states, and which may follow which
            queue_operation                   calls that were made: a second one of the same identity changes nothing
-           queue_recovery, queue_turn, queue_retention     whose turn it is to look for dead workers, to claim in groups or within limits, to delete
+           queue_recovery     whose turn it is to look for dead workers
            queue_refused                     items that their table does not let a queue change
            queue_sleeper, queue_awaited      processes that wait to be woken: by items, by the ends of some
            queue_pause, _begin, _end; queue_paused_v    what is not to be claimed for now; each is a row of queue_refused too
            queue_action, _note, _step        what operators did; actions on many items
            queue_worker, _seen; queue_minute, _keep    the workers that are there; the figures of each minute
            queue_lifeline, _take, _look, _seize    locks that live as long as a worker's process, and whose have gone free
-           queue_schedule                    when queues put items in by themselves
-           queue_limit                       what limits by key have left, and where they differ from the description
            app_settings, queue_spec, queue_schema_version, queue_type_access
            queue_terms, queue_taken_fn, queue_sets_fn, queue_filter      what a call is given, how it is refused (RP021); settings
            queue_begun, queue_clear          the identity of a call, and its clearing
-           queue_recovery_turn, queue_take_turn, queue_note_refusal      turns; what a table has refused
+           queue_recovery_turn, queue_note_refusal      turns; what a table has refused
            queue_head_fn, queue_begin_at_fn  where claims begin, beside dead rows that nothing may remove
            queue_fits_fn, queue_times_fn, queue_figures, queue_watched   whether an item fits a filter; figures
            queue_wanted_fn, queue_has_fn, queue_member_fn    the values that a filter looks for in columns and their JSON
@@ -46,7 +44,7 @@ LOCKS, IN THIS ORDER
   1. queue_operation   the call's row; a second call of its identity waits for it
   2. Job: rows FOR NO KEY UPDATE in the order of their keys (settle, redrive), waited for; else (claim, recover, renew)
      passing over those that others hold
-  queue_transition is only read. queue_recovery, queue_lifeline, queue_retention, queue_sleeper and queue_awaited are passed over where another
+  queue_transition is only read. queue_recovery, queue_lifeline, queue_sleeper and queue_awaited are passed over where another
   holds them. queue_refused comes last.
   queue_action, queue_worker and queue_minute: alone, in calls of their own.
 
@@ -124,18 +122,17 @@ BEGIN
     "queue_fits_fn", "queue_has_fn", "queue_head_fn", "queue_is_done", "queue_is_editable_fn",
     "queue_is_finished_fn", "queue_is_processable_fn", "queue_is_refusal_fn", "queue_json_fn", "queue_kept_fn",
     "queue_key_fn", "queue_lifeline", "queue_lifeline_look", "queue_lifeline_seize", "queue_lifeline_take",
-    "queue_limit", "queue_look", "queue_may_ring_fn", "queue_member_fn", "queue_minute",
-    "queue_minute_keep", "queue_ms_fn", "queue_must", "queue_named_fn", "queue_note_refusal",
-    "queue_operation", "queue_operation_at", "queue_own_type_v", "queue_pause", "queue_pause_begin",
-    "queue_pause_end", "queue_paused_v", "queue_recovery", "queue_recovery_goes_on", "queue_recovery_turn",
-    "queue_refuse_fn", "queue_refused", "queue_retention", "queue_ring", "queue_ring_waiters",
-    "queue_schedule", "queue_schedule_next_at", "queue_schema_version", "queue_sets_fn", "queue_sleep",
-    "queue_sleeper", "queue_spec", "queue_state", "queue_status", "queue_take_turn",
+    "queue_look", "queue_may_ring_fn", "queue_member_fn", "queue_minute", "queue_minute_keep",
+    "queue_ms_fn", "queue_must", "queue_named_fn", "queue_note_refusal", "queue_operation",
+    "queue_operation_at", "queue_own_type_v", "queue_pause", "queue_pause_begin", "queue_pause_end",
+    "queue_paused_v", "queue_recovery", "queue_recovery_goes_on", "queue_recovery_turn", "queue_refuse_fn",
+    "queue_refused", "queue_ring", "queue_ring_waiters", "queue_schema_version", "queue_sets_fn",
+    "queue_sleep", "queue_sleeper", "queue_spec", "queue_state", "queue_status",
     "queue_taken_fn", "queue_terms", "queue_text_fn", "queue_time_fn", "queue_times_fn",
-    "queue_transition", "queue_turn", "queue_type_access", "queue_unfit_fn", "queue_utc_fn",
-    "queue_wanted_fn", "queue_watched", "queue_worker", "queue_workers_seen", "recover_job_trx",
-    "redrive_job_set_trx", "renew_job_set_trx", "ring_holders_job", "ring_waiters_job", "stats_job",
-    "watch_job", "worker_job_v"]'::json) AS n (name)
+    "queue_transition", "queue_type_access", "queue_unfit_fn", "queue_utc_fn", "queue_wanted_fn",
+    "queue_watched", "queue_worker", "queue_workers_seen", "recover_job_trx", "redrive_job_set_trx",
+    "renew_job_set_trx", "ring_holders_job", "ring_waiters_job", "stats_job", "watch_job",
+    "worker_job_v"]'::json) AS n (name)
         ),
         place (oid) AS MATERIALIZED (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname::text = 'readpast'),
         found (kind, name, owner) AS (
@@ -293,34 +290,6 @@ WHERE
     OR PG_HAS_ROLE(session_user, r.oid, 'MEMBER');
 
 /*
-A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
-the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
-*/
-CREATE TABLE IF NOT EXISTS "readpast"."queue_retention" (queue text NOT NULL PRIMARY KEY, done_at timestamptz NOT NULL);
-
-/*
-A row for each queue with groups or limits, whose claims take turns, and one ("<queue> add") for each that adds no work twice to a table of
-others, where adding takes turns: each locks the row to the end of its transaction.
-Nothing is ever written to it, and only the functions can lock it, hence nobody who may not claim: an advisory lock could
-be taken, and kept, by any login.
-*/
-CREATE TABLE IF NOT EXISTS "readpast"."queue_turn" (queue text NOT NULL PRIMARY KEY);
-
-/*
-The limits of queues that have some: a row for each limit (key is ''), and one for each key of it that was given limits of its own or has
-begun something at its rate. by is the column, '' for the limit of the whole queue; at_once and the rate (rate starts in rate_ms, burst of
-them at once) are NULL where the description holds, and hold until then, or until another change. A rate has left tokens at tokens_at, and
-all of them at full_at. Claims write it in their turn.
-*/
-CREATE TABLE IF NOT EXISTS "readpast"."queue_limit" (
-    queue text NOT NULL, by text NOT NULL, key text COLLATE "C" NOT NULL, has_rate boolean NOT NULL, at_once integer NULL,
-    rate integer NULL, rate_ms bigint NULL, burst integer NULL, tokens double precision NULL, tokens_at timestamptz NULL,
-    full_at timestamptz NULL, who text NULL, login text NULL, reason text NULL, set_at timestamptz NULL,
-    until timestamptz NULL, PRIMARY KEY (queue, by, key)
-)
-WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
-
-/*
 A row for each queue: when the items of its dead workers were last looked for. Of all who claim, one does it when it is
 time; nobody waits for a row here. looked_at is the last look at its workers' locks (queue_lifeline).
 */
@@ -406,17 +375,6 @@ CREATE TABLE IF NOT EXISTS "readpast"."queue_minute" (
     queue text NOT NULL, at timestamptz NOT NULL, due bigint NULL, oldest_ms bigint NULL, in_flight bigint NULL, failed bigint NULL,
     ended bigint NULL, PRIMARY KEY (queue, at)
 );
-
-/* When each queue puts items in by itself. next_at moves on in the commit that puts an item in; NULL: it is not computed yet. */
-CREATE TABLE IF NOT EXISTS "readpast"."queue_schedule" (
-    queue text NOT NULL, name text NOT NULL, cron text NOT NULL, zone text NOT NULL, items json NOT NULL, missed text NOT NULL,
-    overlap text NOT NULL, described boolean NOT NULL, /* TRUE: the description has it */
-    enabled boolean NOT NULL, next_at timestamptz NULL, last_at timestamptz NULL, fired_at timestamptz NULL, last_key text NULL,
-    last_answer text NULL, PRIMARY KEY (queue, name)
-);
-
-/* The next to fire, of however many. */
-CREATE INDEX IF NOT EXISTS queue_schedule_next_at ON "readpast"."queue_schedule" (queue, next_at NULLS FIRST, name);
 
 /* The values of an item that a look at a queue reads (watch_<queue>). */
 DO $$
@@ -1014,25 +972,6 @@ END;
 $$;
 
 REVOKE ALL ON FUNCTION "readpast"."queue_ring_waiters"(text, text[]) FROM public;
-
-/*
-Lets one call at a time go on, to the end of its transaction. It locks a row that only who may call this can lock: an advisory
-lock any login could keep. Called by the functions of a queue.
-Table access order: queue_turn.
-*/
-CREATE OR REPLACE FUNCTION "readpast"."queue_take_turn"(called_ text, name_ text) RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY INVOKER
-AS $$
-BEGIN
-    PERFORM FROM "readpast"."queue_turn" AS t WHERE t.queue = name_ FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION '%: the row of % in queue_turn is gone; install the queue again', called_, name_
-        USING ERRCODE = 'RP014';
-    END IF;
-END;
-$$;
-
-REVOKE ALL ON FUNCTION "readpast"."queue_take_turn"(text, text) FROM public;
 
 /*
 Whether a column of somebody's table may not be NULL. Called where there is no value for it.

@@ -12,14 +12,12 @@ may be run again.
 CONTENTS                                     each rule stands once, in the object named here
   Schema   QueueStatus, QueueTransition      the states, and which may follow which
            QueueOperation                    calls that were made: a second one of the same identity changes nothing
-           QueueRecovery, QueueTurn, QueueRetention     whose turn it is to look for dead workers, to claim in groups or within limits, to delete
+           QueueRecovery     whose turn it is to look for dead workers
            QueueRefused                      items that their table does not let a queue change
            QueuePause, -Begin, -End; QueuePaused_V      what is not to be claimed for now; each is a row of QueueRefused too
            QueueAction, -Note, -Step         what operators did; actions on many items
            QueueLifeline, -Take, -Look               locks that live as long as a worker's process, and whose have gone free
            QueueWorker, -Seen; QueueMinute, -Keep      the workers that are there; the figures of each minute
-           QueueSchedule                     when queues put items in by themselves
-           QueueLimit                        what limits by key have left, and where they differ from the description
            AppSettings, QueueSpec, QueueSchemaVersion, QueueTypeAccess
            QueueJudge_fn                     which answer an item gets, and what it becomes
            QueueBackoff_fn, QueueFits_fn     when a retry is due; whether an item fits a filter
@@ -46,7 +44,7 @@ CALLS
 LOCKS, IN THIS ORDER
   1. QueueOperation    the call's row; a second call of its identity waits for it
   2. Job: rows in the order of their keys (settle, redrive), waited for; else passing over those that others hold
-  QueueTransition is only read. QueueRecovery, QueueLifeline and QueueRetention are passed over where another holds them. QueuePause
+  QueueTransition is only read. QueueRecovery and QueueLifeline are passed over where another holds them. QueuePause
   is read before items are locked. QueueRefused comes last.
   QueueAction, QueueWorker and QueueMinute: alone, in calls of their own.
 
@@ -86,12 +84,11 @@ DECLARE @Names nvarchar(max) = N'["Add_Job_Set_trx", "Add_Job_Set_utx", "Add_Job
 "QueueActionStep", "QueueBackoff_fn", "QueueCatalog", "QueueDue", "QueueFilterTake",
 "QueueFits_fn", "QueueIsDone", "QueueIsEditable_fn", "QueueIsFinished_fn", "QueueIsProcessable_fn",
 "QueueIsRefusal_fn", "QueueJudge_fn", "QueueLifeline", "QueueLifelineLook", "QueueLifelineTake",
-"QueueLimit", "QueueMinute", "QueueMinuteKeep", "QueueNamed_fn", "QueueNoteRefusal",
-"QueueOperation", "QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V", "QueuePause",
-"QueuePauseBegin", "QueuePauseEnd", "QueuePaused_V", "QueueRecovery", "QueueRecoveryGoesOn",
-"QueueRecoveryTurn", "QueueRefuse", "QueueRefused", "QueueRetention", "QueueSchedule",
-"QueueSchemaVersion", "QueueSpec", "QueueStatus", "QueueTake", "QueueTransition",
-"QueueTurn", "QueueTurnTake", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker",
+"QueueMinute", "QueueMinuteKeep", "QueueNamed_fn", "QueueNoteRefusal", "QueueOperation",
+"QueueOperationKeep", "QueueOperationTake", "QueueOwnType_V", "QueuePause", "QueuePauseBegin",
+"QueuePauseEnd", "QueuePaused_V", "QueueRecovery", "QueueRecoveryGoesOn", "QueueRecoveryTurn",
+"QueueRefuse", "QueueRefused", "QueueSchemaVersion", "QueueSpec", "QueueStatus",
+"QueueTake", "QueueTransition", "QueueTypeAccess", "QueueUnfit_fn", "QueueWorker",
 "QueueWorkersSeen", "Recover_Job_trx", "Redrive_Job_Set_trx", "Renew_Job_Set_trx", "Stats_Job",
 "Watch_Job", "Worker_Job_V"]';
 DECLARE @Kind nvarchar(60), @Name nvarchar(128), @Verb nvarchar(128), @Whom nvarchar(128);
@@ -285,37 +282,6 @@ IF OBJECT_ID(N'[readpast].[QueueTypeAccess]', N'U') IS NULL
         CONSTRAINT [PK_QueueTypeAccess] PRIMARY KEY CLUSTERED ([Queue], [UserName], [Type])
     );
 /*
-A row for each queue whose description says how long items stay that have ended, and when what was over was last deleted, to
-the end. Who deletes locks the row meanwhile, and others pass over it: one at a time.
-*/
-IF OBJECT_ID(N'[readpast].[QueueRetention]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueRetention] (
-        [Queue] varchar(40) NOT NULL, [DoneAt] datetime2(7) NOT NULL, CONSTRAINT [PK_QueueRetention] PRIMARY KEY CLUSTERED ([Queue])
-    );
-/*
-A row for each queue with groups or limits. Claims of such a queue take turns: each locks the row to the end of its transaction.
-Only the procedures can lock it, hence nobody who may not claim: an application lock of the role public could be taken, and
-kept, by any login. Position is the key of a limit that had its turn last: the next claim begins behind it.
-*/
-IF OBJECT_ID(N'[readpast].[QueueTurn]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueTurn] (
-        [Queue] varchar(40) NOT NULL, [Position] nvarchar(300) NULL, CONSTRAINT [PK_QueueTurn] PRIMARY KEY CLUSTERED ([Queue])
-    );
-/*
-The limits of queues that have some: a row for each limit (Key is ''), and one for each key of it that was given limits of its own or has
-begun something at its rate. By is the column, '' for the limit of the whole queue; AtOnce and the rate (Rate starts in RateMs, Burst of
-them at once) are NULL where the description holds, and hold Until then, or until another change. A rate has left Tokens at TokensAt, and all
-of them at FullAt. Claims write it in their turn. Times are UTC.
-*/
-IF OBJECT_ID(N'[readpast].[QueueLimit]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueLimit] (
-        [Queue] varchar(40) NOT NULL, [By] nvarchar(128) NOT NULL, [Key] nvarchar(300) NOT NULL,
-        [HasRate] bit NOT NULL, [AtOnce] int NULL, [Rate] int NULL, [RateMs] bigint NULL, [Burst] int NULL,
-        [Tokens] float NULL, [TokensAt] datetime2(7) NULL, [FullAt] datetime2(7) NULL, [Who] nvarchar(200) NULL, [Login] nvarchar(128) NULL,
-        [Reason] nvarchar(400) NULL, [SetAt] datetime2(7) NULL, [Until] datetime2(7) NULL,
-        CONSTRAINT [PK_QueueLimit] PRIMARY KEY CLUSTERED ([Queue], [By], [Key])
-    );
-/*
 A row for each queue: when the items of its dead workers were last looked for, UTC. Of all who claim, one does it when
 it is time; nobody waits for a row here. LookedAt is the last look at its workers' locks (QueueLifeline).
 */
@@ -382,27 +348,11 @@ IF OBJECT_ID(N'[readpast].[QueueMinute]', N'U') IS NULL
         [Queue] varchar(40) NOT NULL, [At] datetime2(0) NOT NULL, [Due] bigint NULL, [OldestMs] bigint NULL, [InFlight] bigint NULL,
         [Failed] bigint NULL, [Ended] bigint NULL, CONSTRAINT [PK_QueueMinute] PRIMARY KEY CLUSTERED ([Queue], [At])
     );
-/* When each queue puts items in by itself. [NextAt] moves on in the commit that puts an item in; NULL: it is not computed yet. */
-IF OBJECT_ID(N'[readpast].[QueueSchedule]', N'U') IS NULL
-    CREATE TABLE [readpast].[QueueSchedule] (
-        [Queue] varchar(40) NOT NULL, [Name] nvarchar(100) COLLATE Latin1_General_BIN2 NOT NULL,
-        [Cron] nvarchar(200) NOT NULL, [Zone] varchar(64) NOT NULL,
-        [Items] nvarchar(max) NOT NULL, [Missed] varchar(10) NOT NULL, [Overlap] varchar(10) NOT NULL,
-        [Described] bit NOT NULL, /* 1: the description has it */
-        [Enabled] bit NOT NULL, [NextAt] datetime2(7) NULL, [LastAt] datetime2(7) NULL, [FiredAt] datetime2(7) NULL,
-        [LastKey] nvarchar(400) NULL, [LastAnswer] varchar(20) NULL, CONSTRAINT [PK_QueueSchedule] PRIMARY KEY CLUSTERED ([Queue], [Name])
-    );
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[QueueAction]') AND i.[name] = N'IX_QueueAction_EndedAt')
     CREATE NONCLUSTERED INDEX [IX_QueueAction_EndedAt] ON [readpast].[QueueAction] ([EndedAt]);
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/* The next to fire, of however many. */
-IF NOT EXISTS (SELECT 1 FROM sys.indexes AS i WHERE i.[object_id] = OBJECT_ID(N'[readpast].[QueueSchedule]') AND i.[name] = N'IX_QueueSchedule_NextAt')
-    CREATE NONCLUSTERED INDEX [IX_QueueSchedule_NextAt] ON [readpast].[QueueSchedule] ([Queue], [NextAt], [Name]) INCLUDE ([Enabled]);
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
@@ -1385,31 +1335,6 @@ BEGIN
     END;
 
     SELECT o.[Place], o.[DueMs] FROM @_Out AS o ORDER BY o.[Place];
-END;
-GO
-IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
-GO
-/*
-The turn of a queue with groups or limits: one claim at a time, to the end of its transaction, since which items are the first of their
-groups, or have room, is not decided by two at once. It comes before the locks of items, so that nobody waits for it who holds one. It is a row,
-since only who may claim can lock it through here.
-Table access order: QueueTurn.
-*/
-CREATE OR ALTER PROCEDURE [readpast].[QueueTurnTake]
-    @Queue varchar(40)
-AS
-BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    DECLARE @_Locked int, @_Message nvarchar(2048);
-
-    SELECT @_Locked = COUNT(*)
-    FROM [readpast].[QueueTurn] AS t WITH (UPDLOCK, ROWLOCK)
-    WHERE t.[Queue] = @Queue;
-    IF @_Locked = 0
-    BEGIN
-        SET @_Message = REPLACE(CONCAT(@Queue, N': its row in QueueTurn is gone; install the queue again.'), N'%', N'%%');
-        THROW 50014, @_Message, 1;
-    END;
 END;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
