@@ -20,6 +20,7 @@ pub const PARTS: [(&str, &[(&str, &str)]); 4] = [
     (
         "The costs",
         &[
+            ("benches/item_cost.rs", "item cost"),
             ("benches/batching.rs", "batching"),
             ("benches/overhead.rs", "overhead"),
             ("benches/claim_cost.rs", "claim cost"),
