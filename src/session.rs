@@ -4,6 +4,7 @@
 //! not return. The thread works with a `link`.
 
 mod attached;
+mod behind;
 mod bind;
 mod diagnose;
 mod fetch;
@@ -147,11 +148,7 @@ impl Session {
         rows.ok_or_else(|| {
             // The results behind the count are still unread.
             self.fate = Fate::ServerGone;
-            Error::new(
-                ErrorKind::Protocol,
-                "the procedure answered without rows, or counted rows before them; it must SET NOCOUNT ON and select \
-                 its answer",
-            )
+            Error::new(ErrorKind::Protocol, "the procedure answered without rows; it must select its answer")
         })
     }
 
@@ -161,8 +158,7 @@ impl Session {
         self.ask(move |link| link.execute(&text, &bound))
     }
 
-    /// Executes `text` once and returns the rows of every result that has columns, in their order. The first result must have
-    /// columns: a statement that begins with a count cannot be read further.
+    /// Executes `text` once and returns the rows of every result that has columns, in their order.
     pub fn results(&mut self, text: &str, params: &[Param<'_>]) -> Result<Vec<Rows>> {
         let (text, bound) = (text.to_owned(), bind::all(params));
         self.ask(move |link| link.results(&text, &bound))

@@ -5,7 +5,7 @@
 use super::bind::{self, Param};
 use super::fetch::{self, ReadCells, ResultColumns};
 use super::unread::Unread;
-use super::{Link, diagnose};
+use super::{Link, behind, diagnose};
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::Rows;
@@ -53,15 +53,14 @@ impl Attached {
         // SAFETY: it was just made, and nothing is bound to it.
         let mut statement = unsafe { Preallocated::new(statement_on(&connection)?) };
         let timed = self.timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds));
-        let rows =
-            timed.and_then(|()| statement.execute(text, bound.as_slice())).map_err(Unread::from).and_then(|cursor| {
-                match cursor {
-                    Some(cursor) => fetch::drain(cursor, ReadCells::Answers, &mut ResultColumns::default(), usize::MAX),
-                    None => Ok(Rows::default()),
-                }
-            });
+        let (shape, mut known) = (ReadCells::Answers, ResultColumns::default());
+        let executed = timed.and_then(|()| statement.execute(text, bound.as_slice())).map_err(Unread::from);
+        let rows = match executed.and_then(|cursor| fetch::drained(cursor, shape, &mut known, usize::MAX)) {
+            Ok(None) => behind::drain(&mut statement, shape, &mut known, usize::MAX),
+            rows => rows,
+        };
         free(statement);
-        rows.map_err(|error| match error {
+        rows.map(Option::unwrap_or_default).map_err(|error| match error {
             Unread::Odbc(error) => diagnose::in_use(self.dialect, error),
             Unread::Undeliverable(_) => diagnose::out_of_memory(),
         })

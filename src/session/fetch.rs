@@ -82,6 +82,16 @@ pub(super) fn drain<S: Statement>(
     Ok(rows)
 }
 
+/// The same of a statement that may have come to a result without columns.
+pub(super) fn drained<S: Statement>(
+    cursor: Option<CursorImpl<S>>,
+    shape: ReadCells,
+    known: &mut ResultColumns,
+    most: usize,
+) -> Result<Option<Rows>, Unread> {
+    cursor.map(|cursor| drain(cursor, shape, known, most)).transpose()
+}
+
 /// Reads every result that has columns, to the end of all results.
 pub(super) fn all<S: Statement>(cursor: CursorImpl<S>) -> Result<Vec<Rows>, Unread> {
     let mut found = Vec::new();

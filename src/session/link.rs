@@ -2,14 +2,14 @@
 
 use super::fetch::{self, ReadCells, ResultColumns};
 use super::unread::Unread;
-use super::{bind, diagnose, login, query_timeout};
+use super::{behind, bind, diagnose, login, query_timeout};
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::item::Rows;
 use odbc_api::{
     Connection, ConnectionTransitions as _, Preallocated, Prepared, SharedConnection,
-    handles::{SqlResult, StatementConnection},
+    handles::{SqlResult, StatementConnection, StatementImpl},
     parameter::InputParameter,
 };
 use std::{
@@ -64,7 +64,7 @@ impl Link {
         self.dialect
     }
 
-    /// Executes a statement that stays; `None` when its first result has no columns.
+    /// Executes a statement that stays, and returns the rows of its first result with columns, if any.
     pub(super) fn call(&mut self, text: &Arc<str>, params: &Bound, shape: ReadCells) -> Result<Option<Rows>> {
         let was_there = self.statements.contains_key(text);
         match self.call_kept(text, params, shape) {
@@ -85,15 +85,24 @@ impl Link {
             self.statements.insert(Arc::clone(text), statement);
         }
         let mut unknown = ResultColumns::default();
-        let (result, known) = match self.statements.get_mut(text) {
-            Some(LinkStatement::Prepared(statement, known)) => (statement.execute(params), known),
-            Some(LinkStatement::Call(statement)) => (statement.execute(text, params), &mut unknown),
+        let most = self.most_bytes;
+        let result = match self.statements.get_mut(text) {
+            Some(LinkStatement::Prepared(statement, known)) => {
+                let executed = statement.execute(params).map_err(Unread::from);
+                match executed.and_then(|cursor| fetch::drained(cursor, shape, known, most)) {
+                    Ok(None) => behind::drain(statement, shape, known, most),
+                    result => result,
+                }
+            }
+            Some(LinkStatement::Call(statement)) => {
+                let executed = statement.execute(text, params).map_err(Unread::from);
+                match executed.and_then(|cursor| fetch::drained(cursor, shape, &mut unknown, most)) {
+                    Ok(None) => behind::drain(statement, shape, &mut unknown, most),
+                    result => result,
+                }
+            }
             None => return Err(Error::new(ErrorKind::Protocol, "the statement is not there")),
         };
-        let most = self.most_bytes;
-        let result = result
-            .map_err(Unread::from)
-            .and_then(|cursor| cursor.map(|cursor| fetch::drain(cursor, shape, known, most)).transpose());
         let result = self.checked(result);
         if !matches!(result, Ok(Some(_))) {
             self.discard(text);
@@ -101,14 +110,19 @@ impl Link {
         result
     }
 
-    /// Executes a statement once; no rows when its first result has no columns.
+    /// Executes a statement once, and returns the rows of its first result with columns, if any.
     pub(super) fn execute(&mut self, text: &str, params: &Bound) -> Result<Rows> {
         let timeout = self.timeout();
         let result = self.with_connection(|connection| {
-            match connection.execute(text, params, timeout).map_err(Unread::from)? {
-                Some(cursor) => fetch::drain(cursor, ReadCells::Table, &mut ResultColumns::default(), usize::MAX),
-                None => Ok(Rows::default()),
-            }
+            let mut statement = allocated(connection, timeout)?;
+            let (shape, mut known) = (ReadCells::Table, ResultColumns::default());
+            let executed = statement.execute(text, params).map_err(Unread::from);
+            let rows = match executed.and_then(|cursor| fetch::drained(cursor, shape, &mut known, usize::MAX)) {
+                Ok(None) => behind::drain(&mut statement, shape, &mut known, usize::MAX),
+                rows => rows,
+            };
+            free(statement);
+            rows.map(Option::unwrap_or_default)
         });
         self.checked(result)
     }
@@ -116,9 +130,15 @@ impl Link {
     /// Executes a statement once, for all its results.
     pub(super) fn results(&mut self, text: &str, params: &Bound) -> Result<Vec<Rows>> {
         let timeout = self.timeout();
-        let result = self.with_connection(|connection| match connection.execute(text, params, timeout)? {
-            Some(cursor) => fetch::all(cursor),
-            None => Ok(Vec::new()),
+        let result = self.with_connection(|connection| {
+            let mut statement = allocated(connection, timeout)?;
+            let executed = statement.execute(text, params).map_err(Unread::from);
+            let results = match executed.and_then(|cursor| cursor.map(fetch::all).transpose()) {
+                Ok(None) => behind::all(&mut statement),
+                results => results.map(Option::unwrap_or_default),
+            };
+            free(statement);
+            results
         });
         self.checked(result)
     }
@@ -246,6 +266,16 @@ impl Drop for Link {
             }
         }
     }
+}
+
+/// A statement for one execution.
+fn allocated<'a>(
+    connection: &'a Connection<'static>,
+    timeout: Option<usize>,
+) -> Result<Preallocated<StatementImpl<'a>>, odbc_api::Error> {
+    let mut statement = connection.preallocate()?;
+    timeout.map_or(Ok(()), |seconds| statement.set_query_timeout_sec(seconds))?;
+    Ok(statement)
 }
 
 /// Frees statements without panicking, which odbc-api's destructor does when the driver reports an error.

@@ -105,24 +105,46 @@ fn a_deadlock_after_the_rows_is_met_by_another_try() {
     assert_eq!(batch.get(0).unwrap().token(), server.ledger().items[0].token, "that of the second answer");
 }
 
-/// `SET NOCOUNT ON` of the session reaches into procedures, so only one that turns it off by itself counts its statements.
-/// The rows behind a count are out of reach then: the error says so, and the connection with them is not used again.
+/// `SET NOCOUNT ON` of the session reaches into procedures, so only one that turns it off by itself counts its statements. A
+/// warning (8153: an aggregate has met a NULL) before the end of a statement is a result of its own to the driver, too.
 #[test]
-fn counts_before_the_rows_are_an_error_with_a_remedy() {
+fn counts_and_warnings_before_the_rows_are_passed_over() {
+    let warning = ServerMessage::info(8153, "Warning: Null value is eliminated by an aggregate.").class(10);
+    let counted = || Answer::new().affected(3);
+    let warned = || Answer::new().no_count().message(&warning).affected(1);
+    for before in [counted(), warned(), counted().message(&warning).affected(0)] {
+        let server = Server::start();
+        let queue = server.open(&[]);
+        put(&queue, &["a"]);
+        let batch = take(&queue, 1);
+        let rows = before.columns(support::scripted::ledger::answer_column_types());
+        let rows = rows.row(cells("OK", Some(0), KEY, KEY, 1, "Completed"));
+        server.fault("[Modify_Job", Fault::Instead(rows.into()));
+        let outcomes = queue.settle(&all(&batch, Action::Complete), None).unwrap();
+        assert_eq!((outcomes.len(), outcomes[0].answer), (1, readpast::item::Answer::Ok));
+        assert_eq!(server.peer.logins().len(), 1, "the connection is fit for use");
+    }
+}
+
+/// A procedure that selects nothing at all has no answer.
+#[test]
+fn counts_without_rows_are_an_error() {
     let server = Server::start();
     let queue = server.open(&[]);
     put(&queue, &["a"]);
     let batch = take(&queue, 1);
-    let counted = Answer::new().affected(3).columns(support::scripted::ledger::answer_column_types());
-    let counted = counted.row(cells("OK", Some(0), KEY, KEY, 1, "Completed"));
-    server.fault("[Modify_Job", Fault::Instead(counted.into()));
+    server.fault("[Modify_Job", Fault::Instead(Answer::new().affected(3).affected(1).into()));
     let error = queue.settle(&all(&batch, Action::Complete), None).unwrap_err();
 
     assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "it may have been done");
-    assert!(error.message().contains("SET NOCOUNT ON"), "{error}");
+    assert!(error.message().contains("without rows"), "{error}");
     let again = queue.settle(&all(&batch, Action::Complete), error.operation()).unwrap();
     assert_eq!(again[0].answer, readpast::item::Answer::Ok);
-    assert_eq!(server.peer.logins().len(), 2);
+}
+
+#[test]
+fn an_error_behind_a_count_is_not_overlooked() {
+    assert_eq!(claim_answered(Answer::new().affected(3).message(&late_error())).native_code(), 50099);
 }
 
 /// Reports of statements under `SET NOCOUNT ON` do not stand before an error.
