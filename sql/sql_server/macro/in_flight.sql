@@ -13,7 +13,11 @@ FROM {{ t.lease if t.beside else t.table }} AS {{ "s" if t.beside else "q" }}
 {#- Its lease is over, or its worker dead. Not one whose row in the table somebody holds: they may be many, and the rest is behind them. -#}
 {%- macro over(t) %}({{ "s.[LeaseUntil]" if t.beside else item.until(t, "@_SilentMs") }} <= @_Now OR {{ "s.[LeaseOwner]" if t.beside else item.owner(t) }} = @_Dead)
 {%- if t.beside %}
-                AND (
+                AND {{ is_free(t) }}
+{%- endif %}
+{%- endmacro -%}
+{#- Nobody has its row in the table locked, or there is none. -#}
+{%- macro is_free(t) %}(
                     EXISTS (
                         SELECT 1
                         FROM {{ t.table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
@@ -27,5 +31,4 @@ FROM {{ t.lease if t.beside else t.table }} AS {{ "s" if t.beside else "q" }}
                             {{ item.among(t) }}{{ item.kept_of(t) }}
                     )
                 )
-{%- endif %}
 {%- endmacro -%}

@@ -47,7 +47,8 @@ variable table's columns of a key are called Key1, Key2 ..., so that no name of 
 {%- endfor %}
 {%- endmacro -%}
 {%- macro one_text(k, value) %}
-{%- if k.type == "datetime2(7)" %}CONVERT(nvarchar(30), {{ value }}, 126)
+{#- A column may be a datetime, whose text has three digits where the time has more. -#}
+{%- if k.type == "datetime2(7)" %}CONVERT(nvarchar(30), {{ "CAST(" ~ value ~ " AS datetime2(7))" if value is startingwith("q.") else value }}, 126)
 {%- elif k.is_time %}CONVERT(nvarchar(30), CAST({{ value }} AS datetime2(7)), 126)
 {%- elif k.type is startingwith("nvarchar") %}{{ value }}{{ " COLLATE DATABASE_DEFAULT" if k.collate }}
 {%- elif k.type is startingwith("varchar") %}CAST({{ value }} AS nvarchar(4000)){{ " COLLATE DATABASE_DEFAULT" if k.collate }}

@@ -1,6 +1,6 @@
         INSERT INTO @_Aside ({{ item.names(t) }})
         SELECT {{ item.list(t, "k") }}
-        FROM {{ object("QueueRefused") }} AS r
+        FROM {{ object("QueueRefused") }} AS r WITH (READUNCOMMITTED) /* a row that is being deleted is of one that was let through */
         CROSS APPLY (
             SELECT
 {%- for k in t.key %}

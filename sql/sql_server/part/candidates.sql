@@ -90,11 +90,12 @@
 
         /* Items whose next attempt is due. */
         INSERT INTO @_Candidate ({{ item.names(t) }})
-        SELECT TOP (100) {{ item.of_kept(t) }}
+        SELECT TOP (@_RecoverMax) {{ item.of_kept(t) }}
         FROM {{ t.lease }} AS s
             WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_{{ queue }}_Lease_Waiting]))
         WHERE
             s.[Status] = 'Error' AND s.[DueAt] <= @_Now
+            AND {{ flight.is_free(t) | replace("\n                ", "\n            ") }}
             AND NOT EXISTS (SELECT 1 FROM @_Candidate AS c WHERE {{ item.kept_for(t, "c") }})
         ORDER BY s.[DueAt]
         OPTION (LOOP JOIN, FORCE ORDER);

@@ -60,7 +60,9 @@ BEGIN
         SET @_Tries = @_Tries + 1;
         DELETE FROM @_Due;
         DELETE FROM @_Aside;
-        SET @_Refuses = CASE WHEN EXISTS (SELECT 1 FROM {{ object("QueueRefused") }} AS r WHERE r.[Queue] = '{{ queue }}') THEN 1 ELSE 0 END;
+        SET @_Refuses = COALESCE((
+            SELECT TOP (1) 1 FROM {{ object("QueueRefused") }} AS r WITH (READUNCOMMITTED) WHERE r.[Queue] = '{{ queue }}'
+        ), 0);
         SET @_Paused = 0;
 {%- if role.kind %}
         DELETE FROM @_PausedType;

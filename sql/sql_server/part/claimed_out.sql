@@ -34,7 +34,7 @@
                     THEN (
                         SELECT MAX(DATEDIFF_BIG(MILLISECOND, @_Now, p.[Until]) + 1)
                         FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
-                        WHERE p.[Queue] = '{{ queue }}' AND p.[Type] = N''
+                        WHERE p.[Queue] = '{{ queue }}' AND p.[Type] = N'' AND p.[Until] IS NOT NULL
                     )
                 ELSE MIN(x.[DueMs])
             END
@@ -47,4 +47,5 @@
             UNION ALL
 {%- endif %}
 {% include "part/next_due.sql" %}
-        ) AS x;
+        ) AS x
+        WHERE x.[DueMs] IS NOT NULL;

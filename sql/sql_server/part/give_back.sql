@@ -61,7 +61,7 @@
                     WHEN x.[Ends] = 1 AND x.[Refusals] > 0
                         THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                     {{ "WHEN x.[Is] = 'Processing'\n                        THEN" if beside else "ELSE" }} CONCAT(
-                            CASE WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' ELSE N'The lease of worker ' END, x.[LeaseOwner],
+                            CASE WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' ELSE N'The lease of worker ' END, x.[LeaseOwner] COLLATE DATABASE_DEFAULT,
                             CASE
 {%- if resume_own %}
                                 WHEN @Recover = 2 AND x.[LeaseUntil] > @_Now THEN N' began anew'
@@ -192,6 +192,20 @@
                     ON {{ item.kept_for(t, "w") }}
                 WHERE w.[Status] = w.[Was] AND s.[Status] <> w.[Status]
                 OPTION (LOOP JOIN, FORCE ORDER);
+
+{%- if t.parks_errors and role.due %}
+
+                /* Somebody has put its next attempt off. */
+                UPDATE s
+                SET [DueAt] = {{ item.utc(t, "q." ~ role.due) }}
+                FROM @_Change AS w
+                INNER JOIN {{ table }} AS q WITH (ROWLOCK)
+                    ON {{ item.found(t, "w") }}
+                INNER JOIN {{ t.lease }} AS s WITH (ROWLOCK)
+                    ON {{ item.kept_for(t, "w") }}
+                WHERE w.[Was] = 'Error' AND w.[Status] = 'Error' AND q.{{ role.due }} IS NOT NULL
+                OPTION (LOOP JOIN, FORCE ORDER);
+{%- endif %}
 
                 DELETE FROM @_Change WHERE [Status] = [Was];
             END;

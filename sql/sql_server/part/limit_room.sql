@@ -137,6 +137,7 @@ BEGIN
 {%- for l in filters %}
     SELECT @FreeAt = MIN(h.[FreeAt])
     FROM @_Held{{ l.nth }} AS h
+    WHERE h.[FreeAt] IS NOT NULL
     HAVING MIN(h.[FreeAt]) < COALESCE(@FreeAt, '9999-12-31');
 {%- endfor %}
     UPDATE t

@@ -96,7 +96,7 @@ BEGIN
         INSERT INTO @_Held ([Key], [DueAt], [Open], [Failed])
         SELECT
             w.[Key], MAX(a.[DueAt]), SUM(CASE WHEN a.[Outcome] IS NULL THEN 1 ELSE 0 END),
-            MIN(CASE WHEN a.[Outcome] <> 'Completed' AND a.[OnFailed] <> 'run' THEN a.[Parent] END)
+            NULLIF(MIN(CASE WHEN a.[Outcome] <> 'Completed' AND a.[OnFailed] <> 'run' THEN a.[Parent] ELSE '9999-12-31' END), '9999-12-31')
         FROM @_Locked AS w
         INNER JOIN {{ table_after }} AS a WITH (ROWLOCK, READCOMMITTEDLOCK) ON a.[Item] = w.[Key]
         GROUP BY w.[Key]

@@ -102,6 +102,7 @@ BEGIN
             UNION ALL
 {% include "part/next_due.sql" %}
         ) AS x
+        WHERE x.[DueMs] IS NOT NULL
     );
 END;
 {% endfilter %}

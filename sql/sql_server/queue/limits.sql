@@ -85,7 +85,7 @@ SELECT
                 ({{ until }}){{ "," if not loop.last }}
 {%- endfor %}
         ) AS u ([At])
-        WHERE {{ is_full }}
+        WHERE {{ is_full }} AND u.[At] IS NOT NULL
     ) AS [FreeAt]
 FROM (
 {%- if l.tiers %}

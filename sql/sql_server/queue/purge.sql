@@ -61,31 +61,35 @@ BEGIN
 {%- include "part/purge_found.sql" %}
 {#- Rows of a table of ours whose items are gone, unless they are new. -#}
 {%- macro left(place, names, same_as, found_as, at) %}
+{%- set minutes_ago = "DATEADD(MINUTE, -10, " ~ (t.at if role.token and at == "[UpdatedAt]" else "@_Now") ~ ")" %}
 
-        /* Items that are gone from the table leave nothing behind. A look without locks waits for nobody; another makes sure. */
-        DELETE FROM @_Found;
-        INSERT INTO @_Found ({{ item.names(t) }})
-        SELECT TOP (@Max) {{ names }}
-        FROM {{ place }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE
-            s.{{ at }} < DATEADD(MINUTE, -10, @_Now)
-            AND NOT EXISTS (
-                SELECT 1 FROM {{ table }} AS q WITH (READUNCOMMITTED)
-                WHERE {{ item.among(t) }}{{ same_as }}
-            )
-        OPTION (LOOP JOIN, FORCE ORDER);
+        IF @_Purged < @Max
+        BEGIN
+            /* Items that are gone from the table leave nothing behind. A look without locks waits for nobody; another makes sure. */
+            DELETE FROM @_Found;
+            INSERT INTO @_Found ({{ item.names(t) }})
+            SELECT TOP (@Max) {{ names }}
+            FROM {{ place }} AS s WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE
+                s.{{ at }} < {{ minutes_ago }}
+                AND NOT EXISTS (
+                    SELECT 1 FROM {{ table }} AS q WITH (READUNCOMMITTED)
+                    WHERE {{ item.among(t) }}{{ same_as }}
+                )
+            OPTION (LOOP JOIN, FORCE ORDER);
 
-        DELETE f
-        FROM @_Found AS f
-        WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "f") }})
-        OPTION (LOOP JOIN, FORCE ORDER);
+            DELETE f
+            FROM @_Found AS f
+            WHERE EXISTS (SELECT 1 FROM {{ table }} AS q WHERE {{ item.found(t, "f") }})
+            OPTION (LOOP JOIN, FORCE ORDER);
 
-        DELETE s
-        FROM @_Found AS f
-        INNER JOIN {{ place }} AS s WITH (ROWLOCK)
-            ON {{ found_as }}
-        WHERE s.{{ at }} < DATEADD(MINUTE, -10, @_Now)
-        OPTION (LOOP JOIN, FORCE ORDER);
+            DELETE s
+            FROM @_Found AS f
+            INNER JOIN {{ place }} AS s WITH (ROWLOCK)
+                ON {{ found_as }}
+            WHERE s.{{ at }} < {{ minutes_ago }}
+            OPTION (LOOP JOIN, FORCE ORDER);
+        END;
 {%- endmacro -%}
 {%- if beside %}
 {{- left(t.lease, item.of_kept(t), item.kept_of(t), item.kept_for(t, "f"), "[UpdatedAt]") }}

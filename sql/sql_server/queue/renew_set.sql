@@ -83,7 +83,7 @@ BEGIN
             SELECT{{ " TOP (1)" if seek }}
                 CASE WHEN {{ item.stands(processing) }} THEN 1 ELSE 0 END AS [InFlight],
                 {{ item.attempts(t) if role.attempts else "CAST(NULL AS int)" }} AS [AttemptNum],
-                {{ "q." ~ role.owner if role.owner else "CAST(NULL AS nvarchar(128))" }} AS [LeaseOwner],
+                {{ item.owner(t) if role.owner else "CAST(NULL AS nvarchar(128))" }} AS [LeaseOwner],
                 {{ "q." ~ role.token if role.token else "CAST(NULL AS datetime2(7))" }} AS [Token]
             FROM {{ table }} AS q WITH ({{ "UPDLOCK, " if role.lease_until }}ROWLOCK, READPAST, READCOMMITTEDLOCK)
             WHERE

@@ -53,7 +53,7 @@ BEGIN
         x.[Step],
 {%- endif %}
         COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
-        SUM(x.[IsDue]), MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
+        SUM(x.[IsDue]), NULLIF(MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] ELSE '9999-12-31' END), '9999-12-31'), SUM(x.[IsNew])
     FROM (
         SELECT
             {{ item.status(t) }} AS [Status],
@@ -68,7 +68,7 @@ BEGIN
             {{ item.until(t, lease_ms) }} AS [Until],
             CASE WHEN {{ item.waits(t) }}{{ item.and_free_here(t) }}{% if role.due %} AND (q.{{ role.due }} IS NULL OR q.{{ role.due }} <= {{ at }}){% endif %} THEN 1 ELSE 0 END AS [IsDue],
             {{ "CAST(q." ~ began ~ " AS datetime2(7))" if began else "CAST(NULL AS datetime2(7))" }} AS [Began],
-            {% if arrivals %}CASE WHEN {{ item.lately("q." ~ role.enqueued, at) }} THEN 1 ELSE 0 END{% else %}NULL{% endif %} AS [IsNew]
+            {% if arrivals %}CASE WHEN {{ item.lately("q." ~ role.enqueued, at) }} THEN 1 ELSE 0 END{% else %}CAST(NULL AS int){% endif %} AS [IsNew]
         FROM {{ table }} AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
 {{- item.beside(t, item.looked_at(t)) | indent(8) }}
 {{- item.its(t, "\n        WHERE ") }}
@@ -122,7 +122,7 @@ BEGIN
 
     SELECT
         @_Count = COUNT_BIG(*), @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
-        @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
+        @_WaitMean = (SELECT AVG(CAST(w.[WaitMs] AS float)) FROM @_Recent AS w WHERE w.[WaitMs] IS NOT NULL)
     FROM @_Recent AS r;
 
     SELECT CONCAT('count.', s.[Status]) AS [Name], CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]

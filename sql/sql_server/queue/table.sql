@@ -36,6 +36,6 @@ IF OBJECT_ID({{ literal(queue ~ "_ShardTurn") }}, N'SO') IS NULL
 {%- endif %}
 {% filter statement %}
 /* When the items of its dead workers were last looked for. */
-IF NOT EXISTS (SELECT 1 FROM {{ object("QueueRecovery") }} AS r WHERE r.[Queue] = '{{ queue }}')
+IF NOT EXISTS (SELECT 1 FROM {{ object("QueueRecovery") }} AS r WITH (READUNCOMMITTED) WHERE r.[Queue] = '{{ queue }}')
     INSERT INTO {{ object("QueueRecovery") }} ([Queue], [RecoveredAt]) VALUES ('{{ queue }}', '0001-01-01');
 {% endfilter %}

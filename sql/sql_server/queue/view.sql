@@ -102,8 +102,8 @@ WHERE b.[Place] = 1 AND b.[Items] > 1
 {{ create_or_alter }} VIEW {{ object(queue ~ "_Setting_V") }}
 AS
 SELECT
-    COALESCE(MAX(CASE WHEN a.{{ settings_of.param }} = '{{ setting }}.maxAttempts' THEN a.{{ settings_of.value }} END), {{ max_attempts }}) AS [MaxAttempts],
-    COALESCE(MAX(CASE WHEN a.{{ settings_of.param }} = '{{ setting }}.leaseMs' THEN a.{{ settings_of.value }} END), {{ lease_ms }}) AS [LeaseMs]
+    COALESCE(NULLIF(MAX(CASE WHEN a.{{ settings_of.param }} = '{{ setting }}.maxAttempts' THEN a.{{ settings_of.value }} ELSE 0 END), 0), {{ max_attempts }}) AS [MaxAttempts],
+    COALESCE(NULLIF(MAX(CASE WHEN a.{{ settings_of.param }} = '{{ setting }}.leaseMs' THEN a.{{ settings_of.value }} ELSE 0 END), 0), {{ lease_ms }}) AS [LeaseMs]
 {%- if role.error and not own %},
     COALESCE(
         (SELECT MAX(c.[ValInt]) FROM {{ object("AppSettings") }} AS c WHERE c.[Param] = '{{ setting }}.errorChars' AND c.[ValInt] > 0),

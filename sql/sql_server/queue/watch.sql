@@ -364,7 +364,8 @@ BEGIN
             ORDER BY COUNT_BIG(*) DESC, s.[Owner]
         ) AS w
         UNION ALL
-        SELECT 'refused', x.[Times], '', DATEDIFF_BIG(MILLISECOND, @_Now, x.[Until]), CONCAT(x.[Doing], N': ', x.[Reason]), x.[Key]
+        SELECT 'refused', x.[Times], '', DATEDIFF_BIG(MILLISECOND, @_Now, x.[Until]), CONCAT(x.[Doing], N': ', x.[Reason]),
+            x.[Key] COLLATE DATABASE_DEFAULT
         FROM (
             SELECT TOP (50) r.[Key], r.[Doing], r.[Reason], r.[Times], r.[Until]
             FROM {{ object("QueueRefused") }} AS r

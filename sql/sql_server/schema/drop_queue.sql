@@ -1,4 +1,19 @@
 {#- Statements that take a queue away again: `goes` is what its script made, last first, but for what stays. -#}
+{% filter statement %}
+/* A call that meets this script gives way, and is tried again. */
+SET DEADLOCK_PRIORITY HIGH;
+{% endfilter %}
+{%- for name in locked %}
+{% filter statement %}
+{%- if loop.first %}
+/* Calls that are under way come to their end first; those that follow find the queue gone. */
+{%- endif %}
+IF OBJECT_ID({{ text(name) }}, N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM {{ name }} WITH (TABLOCKX, HOLDLOCK)) SET NOCOUNT ON;
+END;
+{% endfilter %}
+{%- endfor %}
 {%- for key in keys %}
 {% filter statement %}
 /* The table stays; what it refers to does not. */
@@ -48,6 +63,6 @@ DELETE FROM {{ object("QueueSpec") }} WHERE [Queue] = {{ text(name) }};
 {% endfilter %}
 {% filter statement %}
 /* A queue of this name that is made anew has done none of these calls. */
-DELETE FROM {{ object("QueueOperation") }}
+DELETE FROM {{ object("QueueOperation") }} WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
 WHERE [Call] IN ('Add_{{ queue }}_Set', 'Modify_{{ queue }}_Set', 'Redrive_{{ queue }}_Set');
 {% endfilter %}

@@ -51,7 +51,7 @@ BEGIN
         WHEN @Severity < 11 OR @Severity > 16 THEN 0
         WHEN @Number BETWEEN 50012 AND 50021 OR @Number = 50005 THEN 0
         WHEN @Number IN (
-            201, 207, 208, 229, 230, 262, 297, 300, 596, 911, 916, 1205, 1222, 2760, 2812, 3906, 3960, 4060, 8144, 8145, 15247,
+            201, 207, 208, 229, 230, 262, 297, 300, 596, 601, 911, 916, 1205, 1222, 2760, 2812, 3906, 3960, 4060, 8144, 8145, 15247,
             41301, 41302, 41305, 41325, 41839
         ) THEN 0
         ELSE 1
@@ -81,7 +81,7 @@ BEGIN
 
     BEGIN TRANSACTION;
     DELETE r
-    FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+    FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE r.[Queue] = @Queue AND r.[Until] < DATEADD(MINUTE, -10, @_Now);
 
     IF EXISTS (
@@ -92,6 +92,7 @@ BEGIN
     )
     BEGIN
         SET @Reason = CONCAT(REPLACE(@Reason, N'%', N'%%'), N', and so of many other items, which are left aside');
+        ROLLBACK TRANSACTION;
         THROW 50016, @Reason, 1;
     END;
 
@@ -136,9 +137,10 @@ BEGIN
         PRIMARY KEY CLUSTERED ([Place], [Name])
     );
     DECLARE @Given TABLE (
-        [Ordinal] int NOT NULL, [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Seq] int IDENTITY(1, 1) NOT NULL, [Ordinal] int NOT NULL, [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
         [Name] nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL, [Is] int NOT NULL,
-        [Value] nvarchar(max) COLLATE Latin1_General_BIN2 NULL
+        [Value] nvarchar(max) COLLATE Latin1_General_BIN2 NULL,
+        UNIQUE CLUSTERED ([Ordinal], [Seq]) /* each item's members are looked up again below */
     );
 
     INSERT INTO @Shape ([Place], [Name], [Is], [Takes], [Kind], [Most], [Scale])

@@ -42,6 +42,10 @@ BEGIN
     IF @@ROWCOUNT = 0
         INSERT INTO {{ object("QueuePause") }} ([Queue], [Type], [Since], [Until], [Who], [Login], [Reason])
         VALUES (@Queue, @Type, @_Now, @_End, @Who, ORIGINAL_LOGIN(), NULLIF(@Reason, N''));
+    /* As it was written first: the mark below is compared by code point. */
+    SELECT @Type = p.[Type]
+    FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
+    WHERE p.[Queue] = @Queue AND p.[Type] = @Type;
     /* Claims look here anyhow, so that a queue without pauses pays nothing for them. */
     DELETE r
     FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
@@ -70,17 +74,19 @@ AS
 BEGIN
 {% include "part/head.sql" %}
     DECLARE @_Redrive nvarchar(520);
-    DECLARE @_Ended TABLE ([Until] datetime2(7) NULL);
+    DECLARE @_Ended TABLE ([Type] nvarchar(60) NOT NULL, [Until] datetime2(7) NULL);
 {{- operator.check("QueuePauseEnd") }}
 
     BEGIN TRANSACTION;
     DELETE p
-    OUTPUT deleted.[Until] INTO @_Ended ([Until])
+    OUTPUT deleted.[Type], deleted.[Until] INTO @_Ended ([Type], [Until])
     FROM {{ object("QueuePause") }} AS p WITH (ROWLOCK)
     WHERE p.[Queue] = @Queue AND p.[Type] = COALESCE(@Type, N'');
     DELETE r
-    FROM {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
-    WHERE r.[Queue] = @Queue AND r.[Key] = CONCAT(NCHAR(1), @Type);
+    FROM @_Ended AS e
+    INNER JOIN {{ object("QueueRefused") }} AS r WITH (ROWLOCK)
+        ON r.[Queue] = @Queue AND r.[Key] = CONCAT(NCHAR(1), e.[Type]) COLLATE Latin1_General_BIN2
+    OPTION (LOOP JOIN, FORCE ORDER);
     COMMIT TRANSACTION;
 
     SELECT COUNT(*) AS [Resumed] FROM @_Ended AS e WHERE e.[Until] IS NULL OR e.[Until] > SYSUTCDATETIME();

@@ -90,6 +90,8 @@ SET NOCOUNT, XACT_ABORT ON;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 /* All that come later wait behind a change of a table that waits. */
 SET LOCK_TIMEOUT 10000;
+/* A call that meets this script gives way, and is tried again. */
+SET DEADLOCK_PRIORITY HIGH;
 BEGIN TRANSACTION;
 {% endfilter %}
 {% filter statement %}

@@ -27,4 +27,6 @@ COMMIT TRANSACTION;
 {% endfilter %}
 {% filter statement %}
 SET NOEXEC OFF;
+SET DEADLOCK_PRIORITY NORMAL;
+SET LOCK_TIMEOUT -1;
 {% endfilter %}

@@ -63,6 +63,8 @@ SET NOCOUNT, XACT_ABORT ON;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 /* All that come later wait behind a change of a table that waits. */
 SET LOCK_TIMEOUT 10000;
+/* A call that meets this script gives way, and is tried again. */
+SET DEADLOCK_PRIORITY HIGH;
 BEGIN TRANSACTION;
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -545,7 +547,7 @@ BEGIN
         WHEN @Severity < 11 OR @Severity > 16 THEN 0
         WHEN @Number BETWEEN 50012 AND 50021 OR @Number = 50005 THEN 0
         WHEN @Number IN (
-            201, 207, 208, 229, 230, 262, 297, 300, 596, 911, 916, 1205, 1222, 2760, 2812, 3906, 3960, 4060, 8144, 8145, 15247,
+            201, 207, 208, 229, 230, 262, 297, 300, 596, 601, 911, 916, 1205, 1222, 2760, 2812, 3906, 3960, 4060, 8144, 8145, 15247,
             41301, 41302, 41305, 41325, 41839
         ) THEN 0
         ELSE 1
@@ -575,7 +577,7 @@ BEGIN
 
     BEGIN TRANSACTION;
     DELETE r
-    FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+    FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE r.[Queue] = @Queue AND r.[Until] < DATEADD(MINUTE, -10, @_Now);
 
     IF EXISTS (
@@ -586,6 +588,7 @@ BEGIN
     )
     BEGIN
         SET @Reason = CONCAT(REPLACE(@Reason, N'%', N'%%'), N', and so of many other items, which are left aside');
+        ROLLBACK TRANSACTION;
         THROW 50016, @Reason, 1;
     END;
 
@@ -630,9 +633,10 @@ BEGIN
         [Kind] nvarchar(20) COLLATE Latin1_General_BIN2 NULL, [Most] int NULL, [Scale] int NULL, PRIMARY KEY CLUSTERED ([Place], [Name])
     );
     DECLARE @Given TABLE (
-        [Ordinal] int NOT NULL, [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
+        [Seq] int IDENTITY(1, 1) NOT NULL, [Ordinal] int NOT NULL, [Place] nvarchar(150) COLLATE Latin1_General_BIN2 NOT NULL,
         [Name] nvarchar(4000) COLLATE Latin1_General_BIN2 NOT NULL, [Is] int NOT NULL,
-        [Value] nvarchar(max) COLLATE Latin1_General_BIN2 NULL
+        [Value] nvarchar(max) COLLATE Latin1_General_BIN2 NULL,
+        UNIQUE CLUSTERED ([Ordinal], [Seq]) /* each item's members are looked up again below */
     );
 
     INSERT INTO @Shape ([Place], [Name], [Is], [Takes], [Kind], [Most], [Scale])
@@ -1642,6 +1646,10 @@ BEGIN
     IF @@ROWCOUNT = 0
         INSERT INTO [readpast].[QueuePause] ([Queue], [Type], [Since], [Until], [Who], [Login], [Reason])
         VALUES (@Queue, @Type, @_Now, @_End, @Who, ORIGINAL_LOGIN(), NULLIF(@Reason, N''));
+    /* As it was written first: the mark below is compared by code point. */
+    SELECT @Type = p.[Type]
+    FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
+    WHERE p.[Queue] = @Queue AND p.[Type] = @Type;
     /* Claims look here anyhow, so that a queue without pauses pays nothing for them. */
     DELETE r
     FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
@@ -1671,19 +1679,21 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON; SET ROWCOUNT 0; SET IMPLICIT_TRANSACTIONS OFF; SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @_Redrive nvarchar(520);
-    DECLARE @_Ended TABLE ([Until] datetime2(7) NULL);
+    DECLARE @_Ended TABLE ([Type] nvarchar(60) NOT NULL, [Until] datetime2(7) NULL);
     SET @_Redrive = CONCAT(N'[readpast].', QUOTENAME(CONCAT(N'Redrive_', @Queue, N'_Set_trx')));
     IF COALESCE(HAS_PERMS_BY_NAME(@_Redrive, N'OBJECT', N'EXECUTE'), 0) = 0
         THROW 50015, N'QueuePauseEnd: permission denied: this login may not redrive items of the queue.', 1;
 
     BEGIN TRANSACTION;
     DELETE p
-    OUTPUT deleted.[Until] INTO @_Ended ([Until])
+    OUTPUT deleted.[Type], deleted.[Until] INTO @_Ended ([Type], [Until])
     FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
     WHERE p.[Queue] = @Queue AND p.[Type] = COALESCE(@Type, N'');
     DELETE r
-    FROM [readpast].[QueueRefused] AS r WITH (ROWLOCK)
-    WHERE r.[Queue] = @Queue AND r.[Key] = CONCAT(NCHAR(1), @Type);
+    FROM @_Ended AS e
+    INNER JOIN [readpast].[QueueRefused] AS r WITH (ROWLOCK)
+        ON r.[Queue] = @Queue AND r.[Key] = CONCAT(NCHAR(1), e.[Type]) COLLATE Latin1_General_BIN2
+    OPTION (LOOP JOIN, FORCE ORDER);
     COMMIT TRANSACTION;
 
     SELECT COUNT(*) AS [Resumed] FROM @_Ended AS e WHERE e.[Until] IS NULL OR e.[Until] > SYSUTCDATETIME();
@@ -1780,7 +1790,7 @@ GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
 GO
 /* When the items of its dead workers were last looked for. */
-IF NOT EXISTS (SELECT 1 FROM [readpast].[QueueRecovery] AS r WHERE r.[Queue] = 'Job')
+IF NOT EXISTS (SELECT 1 FROM [readpast].[QueueRecovery] AS r WITH (READUNCOMMITTED) WHERE r.[Queue] = 'Job')
     INSERT INTO [readpast].[QueueRecovery] ([Queue], [RecoveredAt]) VALUES ('Job', '0001-01-01');
 GO
 IF @@ERROR <> 0 AND @@TRANCOUNT > 0 ROLLBACK TRANSACTION; IF @@TRANCOUNT = 0 SET NOEXEC ON;
@@ -1799,8 +1809,8 @@ GO
 CREATE OR ALTER VIEW [readpast].[Job_Setting_V]
 AS
 SELECT
-    COALESCE(MAX(CASE WHEN a.[Param] = 'job.maxAttempts' THEN a.[ValInt] END), 3) AS [MaxAttempts],
-    COALESCE(MAX(CASE WHEN a.[Param] = 'job.leaseMs' THEN a.[ValInt] END), 60000) AS [LeaseMs]
+    COALESCE(NULLIF(MAX(CASE WHEN a.[Param] = 'job.maxAttempts' THEN a.[ValInt] ELSE 0 END), 0), 3) AS [MaxAttempts],
+    COALESCE(NULLIF(MAX(CASE WHEN a.[Param] = 'job.leaseMs' THEN a.[ValInt] ELSE 0 END), 0), 60000) AS [LeaseMs]
 FROM [readpast].[AppSettings] AS a
 WHERE a.[Param] IN ('job.maxAttempts', 'job.leaseMs') AND a.[ValInt] > 0;
 GO
@@ -2208,7 +2218,7 @@ BEGIN
                         WHEN x.[Ends] = 1 AND x.[Refusals] > 0
                             THEN CONCAT(N'The table refused ', x.[Refusals], N' times to have it given back: ', x.[Refused])
                         ELSE CONCAT(
-                            CASE WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' ELSE N'The lease of worker ' END, x.[LeaseOwner],
+                            CASE WHEN x.[LeaseUntil] > @_Now THEN N'Worker ' ELSE N'The lease of worker ' END, x.[LeaseOwner] COLLATE DATABASE_DEFAULT,
                             CASE WHEN x.[LeaseUntil] > @_Now THEN N' is gone from the server' ELSE N' ran out' END,
                             N' on attempt ', x.[AttemptNum], N' of ', @_MaxAttempts, N'; the worker is taken for dead.',
                             CASE
@@ -2431,7 +2441,9 @@ BEGIN
         SET @_Tries = @_Tries + 1;
         DELETE FROM @_Due;
         DELETE FROM @_Aside;
-        SET @_Refuses = CASE WHEN EXISTS (SELECT 1 FROM [readpast].[QueueRefused] AS r WHERE r.[Queue] = 'Job') THEN 1 ELSE 0 END;
+        SET @_Refuses = COALESCE((
+            SELECT TOP (1) 1 FROM [readpast].[QueueRefused] AS r WITH (READUNCOMMITTED) WHERE r.[Queue] = 'Job'
+        ), 0);
         SET @_Paused = 0;
         DELETE FROM @_PausedType;
         IF @_Refuses = 1
@@ -2455,7 +2467,7 @@ BEGIN
             IF @_Refuses = 1
                 INSERT INTO @_Aside ([Key1])
                 SELECT k.[Key1]
-                FROM [readpast].[QueueRefused] AS r
+                FROM [readpast].[QueueRefused] AS r WITH (READUNCOMMITTED) /* a row that is being deleted is of one that was let through */
                 CROSS APPLY (SELECT TRY_CAST(NULLIF(r.[Key], N'') AS datetime2(7)) AS [Key1]) AS k
                 WHERE r.[Queue] = 'Job' AND r.[Until] > @_Now AND r.[Doing] <> 'pause' AND NOT (k.[Key1] IS NULL)
                 GROUP BY k.[Key1];
@@ -2610,7 +2622,7 @@ BEGIN
                     THEN (
                         SELECT MAX(DATEDIFF_BIG(MILLISECOND, @_Now, p.[Until]) + 1)
                         FROM [readpast].[QueuePause] AS p WITH (ROWLOCK)
-                        WHERE p.[Queue] = 'Job' AND p.[Type] = N''
+                        WHERE p.[Queue] = 'Job' AND p.[Type] = N'' AND p.[Until] IS NOT NULL
                     )
                 ELSE MIN(x.[DueMs])
             END
@@ -2630,7 +2642,8 @@ BEGIN
                 WHERE q.[Status] IN ('Pending', 'Error') AND q.[ScheduledFor] > @_Now
                 ORDER BY q.[ScheduledFor]
             ) AS u
-        ) AS x;
+        ) AS x
+        WHERE x.[DueMs] IS NOT NULL;
 
     /* Passing over an item that somebody has changed since: it comes without values, as one that is gone. */
     SELECT
@@ -2847,6 +2860,7 @@ BEGIN
                 ORDER BY q.[ScheduledFor]
             ) AS u
         ) AS x
+        WHERE x.[DueMs] IS NOT NULL
     );
 END;
 GO
@@ -3472,7 +3486,7 @@ BEGIN
     INSERT INTO @_State ([Status], [Items], [Late], [Due], [Oldest], [Arrived])
     SELECT x.[Status],
         COUNT_BIG(*), SUM(CASE WHEN x.[Status] = 'Processing' AND x.[Until] <= @_Now THEN 1 ELSE 0 END),
-        SUM(x.[IsDue]), MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] END), SUM(x.[IsNew])
+        SUM(x.[IsDue]), NULLIF(MIN(CASE WHEN x.[IsDue] = 1 THEN x.[Began] ELSE '9999-12-31' END), '9999-12-31'), SUM(x.[IsNew])
     FROM (
         SELECT
             q.[Status] AS [Status], q.[LeaseUntil] AS [Until],
@@ -3500,7 +3514,9 @@ BEGIN
     WHERE x.[Duration] IS NOT NULL AND x.[StartedAt] IS NOT NULL AND x.[Duration] >= 0
     ORDER BY x.[EnqueuedAt] DESC;
 
-    SELECT @_Count = COUNT_BIG(*), @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)), @_WaitMean = AVG(CAST(r.[WaitMs] AS float))
+    SELECT
+        @_Count = COUNT_BIG(*), @_ClaimedMean = AVG(CAST(r.[ClaimedMs] AS float)),
+        @_WaitMean = (SELECT AVG(CAST(w.[WaitMs] AS float)) FROM @_Recent AS w WHERE w.[WaitMs] IS NOT NULL)
     FROM @_Recent AS r;
 
     SELECT CONCAT('count.', s.[Status]) AS [Name], CAST(COALESCE(i.[Items], 0) AS bigint) AS [Value]
@@ -3583,31 +3599,31 @@ BEGIN
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'W', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
-        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'W', CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Due]))
     WHERE q.[Status] IN ('Pending', 'Error')
     OPTION (LOOP JOIN, FORCE ORDER);
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'F', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
-        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'F', CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_InFlight]))
     WHERE q.[Status] = 'Processing';
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'S', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
-        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'S', CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([IX_Job_Ended]))
     WHERE q.[Status] IN ('Failed', 'Cancelled', 'Paused', 'Terminated', 'PartiallyCompleted')
     ORDER BY q.[EnqueuedAt] DESC;
 
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'N', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
-        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'N', CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     ORDER BY q.[EnqueuedAt] DESC;
 
@@ -3617,8 +3633,8 @@ BEGIN
     SET @_Newest = (SELECT MIN(s.[EnqueuedAt]) FROM @_Seen AS s WHERE s.[Look] = 'N');
     INSERT INTO @_Seen ([Look], [Key], [Status], [Detail], [EnqueuedAt], [StartedAt], [ClaimedMs], [DueAt], [Owner], [Until], [Type])
     SELECT TOP (@Most + 1)
-        'B', CONVERT(nvarchar(30), q.[EnqueuedAt], 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt], q.[StartedAt],
-        CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
+        'B', CONVERT(nvarchar(30), CAST(q.[EnqueuedAt] AS datetime2(7)), 126), q.[Status], LEFT(q.[Error], 200), q.[EnqueuedAt],
+        q.[StartedAt], CAST(q.[Duration] AS bigint), q.[ScheduledFor], q.[LeaseOwner], q.[LeaseUntil], CAST(q.[Type] AS nvarchar(60))
     FROM [readpast].[Job] AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE q.[EnqueuedAt] <= @_Edge AND q.[EnqueuedAt] < @_Newest
     ORDER BY q.[EnqueuedAt] DESC;
@@ -3769,7 +3785,8 @@ BEGIN
             ORDER BY COUNT_BIG(*) DESC, s.[Owner]
         ) AS w
         UNION ALL
-        SELECT 'refused', x.[Times], '', DATEDIFF_BIG(MILLISECOND, @_Now, x.[Until]), CONCAT(x.[Doing], N': ', x.[Reason]), x.[Key]
+        SELECT 'refused', x.[Times], '', DATEDIFF_BIG(MILLISECOND, @_Now, x.[Until]), CONCAT(x.[Doing], N': ', x.[Reason]),
+            x.[Key] COLLATE DATABASE_DEFAULT
         FROM (
             SELECT TOP (50) r.[Key], r.[Doing], r.[Reason], r.[Times], r.[Until]
             FROM [readpast].[QueueRefused] AS r
@@ -4337,4 +4354,6 @@ GO
 COMMIT TRANSACTION;
 GO
 SET NOEXEC OFF;
+SET DEADLOCK_PRIORITY NORMAL;
+SET LOCK_TIMEOUT -1;
 GO
