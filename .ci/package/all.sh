@@ -66,6 +66,7 @@ $not_made  macOS                          its libraries come with Apple's SDK, w
   Windows on ARM                 Debian's MinGW links for x86_64 only
   aarch64: archive, .deb, .rpm   'make package' on such a machine makes the first two
   container image                a build needs a daemon and images; its Dockerfile was linted
+  Java's readpast-data           'mvn -f bindings/java/data package' makes it, anywhere: it is plain Java
   static libraries for Go        cgo finds the installed library by pkg-config; 30 MB a platform are no Go module
 Nothing was published: each registry wants its owner's key.
 REPORT
