@@ -32,7 +32,7 @@ use std::{
 const ITEMS: u32 = 20_000;
 const ROUNDS: usize = 5;
 
-/// What the machine and the server have done so far.
+/// The work of the machine and the server so far.
 struct Account {
     commits: i64,
     wal: i64,
