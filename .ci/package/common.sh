@@ -28,9 +28,13 @@ says_version() {
     [ "${said%$'\r'}" = "readpast $version" ] || fail "$1 says: $said"
 }
 
-# make_queue COMMAND...: the queue that the smallest worker works on, where the database does not have it yet.
+# The queue that the smallest worker works on: that of bindings/python/package/enqueue.py, since all of a release is tried on one database.
+readonly notification='{"queue": "Notification", "types": ["Email", "Sms"], "columns": [{"name": "Recipient", "type": "text(254)"},
+    {"name": "Subject", "type": "text(200)"}, {"name": "Body", "type": "text"}]}'
+
+# make_queue COMMAND...: it, where the database does not have it yet.
 make_queue() {
-    echo '{"queue": "Notification", "columns": [{"name": "Recipient", "type": "text(254)"}]}' >"$clean/queue.json"
+    echo "$notification" >"$clean/queue.json"
     "$@" install "$clean/queue.json" >/dev/null
 }
 
