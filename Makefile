@@ -102,11 +102,11 @@ semver: setup ## Compares the API of the crate with the last release; builds the
 	@bindings/rust/check_semver.sh
 
 package: ## Makes and tries the files of a release, for Linux and Windows, in target/package.
-	@.ci/setup.sh windows csharp python
+	@.ci/setup.sh windows c csharp python
 	@.ci/with_cluster.sh .ci/package/all.sh
 
 release: ## All that `make package` makes, and wheels for PyPI, the package for Fedora and the crates; lists what it cannot make.
-	@.ci/setup.sh windows csharp python release
+	@.ci/setup.sh windows c csharp python release
 	@.ci/with_cluster.sh .ci/package/all.sh --release
 
 install: ## Installs the command readpast into ~/.cargo/bin.

@@ -7,8 +7,8 @@
 #   stage.sh --windows  library and command for Windows (x86_64, MinGW), not optimized, into .local/windows: for the tests
 #   stage.sh --fresh    installs nothing, and ends with 0 if .local/prefix is what the sources would make
 #
-# What is installed is what cargo-c would install, which is itself a quarter of an hour's work to build: a shared library with
-# a soname, a static one, header and readpast.pc; and the CMake package, the C++ header and
+# What is installed is what cargo-c would install: a shared library with a soname, a static one, header and readpast.pc. cargo-c gives
+# functions no version, and is itself a quarter of an hour's work to build. Besides there are the CMake package, the C++ header and
 # valgrind's suppressions.
 # shellcheck source=.ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

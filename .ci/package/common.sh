@@ -28,9 +28,13 @@ says_version() {
     [ "${said%$'\r'}" = "readpast $version" ] || fail "$1 says: $said"
 }
 
-# make_queue COMMAND...: the queue that the smallest worker works on, where the database does not have it yet.
+# The queue that the smallest worker works on: that of bindings/python/package/enqueue.py, since all of a release is tried on one database.
+readonly notification='{"queue": "Notification", "types": ["Email", "Sms"], "columns": [{"name": "Recipient", "type": "text(254)"},
+    {"name": "Subject", "type": "text(200)"}, {"name": "Body", "type": "text"}]}'
+
+# make_queue COMMAND...: it, where the database does not have it yet.
 make_queue() {
-    echo '{"queue": "Notification", "columns": [{"name": "Recipient", "type": "text(254)"}]}' >"$clean/queue.json"
+    echo "$notification" >"$clean/queue.json"
     "$@" install "$clean/queue.json" >/dev/null
 }
 
@@ -41,18 +45,23 @@ does_work() {
     [[ $said == *Zoë* ]] || fail "the worker $1 says: $said"
 }
 
-# use_installed USR LIBRARIES [SYSROOT]: as somebody uses it who has nothing else of ours.
+# use_installed USR LIBRARIES [SYSROOT]: as somebody uses it who has nothing else of ours, by pkg-config and by CMake.
 use_installed() {
     local usr=$1 libraries=$1/$2
-    local flags
+    local flags worker
     says_version "$usr/bin/readpast"
     make_queue "$usr/bin/readpast"
     # A sysroot is where a package is that is not installed; without it, paths are what the .pc says.
     flags=$(PKG_CONFIG_PATH=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=${3:-} pkg-config --cflags --libs readpast)
     # shellcheck disable=SC2086 # several words
     cc -o "$clean/worker" bindings/c/examples/minimal_worker.c $flags
-    "$usr/bin/readpast" enqueue Notification 'Recipient=Zoë' >/dev/null
-    LD_LIBRARY_PATH=$libraries does_work "$clean/worker"
+    rm -rf "$clean/cmake"
+    quietly cmake -S bindings/c/package/find_package -B "$clean/cmake" "-Dreadpast_DIR=$libraries/cmake/readpast"
+    quietly cmake --build "$clean/cmake"
+    for worker in "$clean"/{worker,cmake/my_worker,cmake/my_static_worker}; do
+        "$usr/bin/readpast" enqueue Notification 'Recipient=Zoë' >/dev/null
+        LD_LIBRARY_PATH=$libraries does_work "$worker"
+    done
     echo "package: ${usr#"$clean/"} was used from a clean place"
 }
 

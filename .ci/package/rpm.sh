@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the package for Fedora, RHEL and openSUSE, of what linux.sh has built and put into the package for Debian; and tries it as
-# far as Debian can: rpm installs it into an empty folder, from where it is used on the PostgreSQL that READPAST_CONNECTION names.
+# far as Debian can: rpm installs it into an empty folder, from where it is used on the PostgreSQL that READPAST_CONNECTION names,
+# and removes it again.
 # shellcheck source=.ci/package/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -48,4 +49,8 @@ make_rpm
 check_relations
 mkdir "$clean/root"
 quietly rpm --root "$clean/root" --install --nodeps "$rpm"
+quietly rpm --root "$clean/root" --verify --nodeps readpast
 use_installed "$clean/root/usr" lib64 "$clean/root"
+quietly rpm --root "$clean/root" --erase readpast
+left=$(find "$clean/root" -name '*readpast*')
+[ -z "$left" ] || fail "the package leaves behind: $left"

@@ -16,6 +16,7 @@ architecture=$(dpkg --print-architecture)
 suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 bare_machine "$suite" "$place" ca-certificates
 cp "$into/readpast_${version}_$architecture.deb" "$place/readpast.deb"
+echo "$notification" >"$place/queue.json"
 # No compiler is in there; the program asks for the library by its soname.
 multiarch=$(dpkg-architecture --query DEB_HOST_MULTIARCH)
 dpkg-deb --extract "$place/readpast.deb" "$clean/files"
@@ -24,7 +25,6 @@ inside "$place" >"$clean/output" <<'MACHINE' || { cat "$clean/output" >&2 && fai
 apt-get --quiet --quiet update >/log 2>&1
 apt-get --quiet --quiet --yes install --no-install-recommends /readpast.deb odbc-postgresql >/log 2>&1 || { cat /log && exit 1; }
 [ "$(readpast --version)" = "readpast $version" ]
-echo '{"queue": "Notification", "columns": [{"name": "Recipient", "type": "text(254)"}]}' >/queue.json
 readpast install /queue.json
 readpast enqueue Notification 'Recipient=Zoë'
 /worker

@@ -4,7 +4,8 @@
 #
 #   glibc, x86_64    on a bare Debian 11, with the oldest Python that the package supports: first without unixODBC, then at work
 #   glibc, aarch64   at work, in QEMU, with the Python and the drivers of Debian 12
-#   musl             the library alone, since Debian has no Python for musl: it reports what a libodbc that refuses answers
+#   musl             the library alone, since Debian has no Python for musl, in a root with musl and nothing else: a program in C
+#                    reports that libodbc is missing, then what one answers that refuses
 # shellcheck source=.ci/package/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=.ci/package/machines.sh
@@ -62,9 +63,9 @@ try_aarch64() {
     worked "$clean/output" 'the wheel for glibc on aarch64'
 }
 
-# try_musl ARCHITECTURE LOADER...
+# try_musl ARCHITECTURE LOADER [QEMU]
 try_musl() {
-    local architecture=$1 place=$clean/musl.$1 library said cc
+    local architecture=$1 place=$clean/musl.$1 bare=$clean/bare.$1 library cc
     cc=("$zig" cc -target "$architecture-linux-musl" -O1 -Wall -Wextra)
     library=$place/readpast/_native
     /usr/bin/python3 -m zipfile --extract "$(wheel musllinux "$architecture")" "$place"
@@ -72,11 +73,25 @@ try_musl() {
     nm --dynamic --undefined-only --format=posix "$library/lib_native.so" | sed -n 's/^\(SQL[A-Za-z]*\) .*/\1/p' |
         grep --invert-match --line-regexp --file="$place/answered" | sed 's/.*/REST(&)/' >"$place/odbc_functions.h"
     "${cc[@]}" -shared -Wl,-soname,libodbc.so.2 -I"$place" -o "$place/libodbc.so.2" .ci/package/refusing_odbc.c
-    "${cc[@]}" -dynamic -Iinclude -o "$place/worker" bindings/c/examples/minimal_worker.c -L"$library" -l:lib_native.so \
+    mkdir -p "$bare"/{bin,lib,usr/lib}
+    "${cc[@]}" -dynamic -Iinclude -o "$bare/bin/worker" bindings/c/examples/minimal_worker.c -L"$library" -l:lib_native.so \
         -L"$place" -l:libodbc.so.2
-    said=$("${@:2}" --library-path "$library:$place" "$place/worker" 2>&1) && fail "a worker without a driver went well: $said"
-    [[ $said == *'no driver is here; install the ODBC driver'* ]] || fail "the worker with musl on $architecture says: $said"
-    echo "package: the library for musl on $architecture runs: $said"
+    cp --dereference "$2" "$bare/lib/"
+    cp "$library/lib_native.so" "$bare/usr/lib/"
+    [ $# -lt 3 ] || cp "$3" "$bare/bin/qemu"
+    reports "$bare" 'libodbc.so.2'
+    cp "$place/libodbc.so.2" "$bare/usr/lib/"
+    reports "$bare" 'no driver is here; install the ODBC driver'
+    echo "package: the library for musl on $architecture runs in a root with musl alone, up to an error of ODBC"
+}
+
+# reports ROOT TEXT: the worker in there ends with an error that has the text.
+reports() {
+    local output command=(/bin/worker)
+    [ ! -e "$1/bin/qemu" ] || command=(/bin/qemu /bin/worker)
+    ! output=$(as_root env READPAST_CONNECTION="$READPAST_CONNECTION" chroot "$1" "${command[@]}" 2>&1) ||
+        fail "a worker without a driver went well: $output"
+    [[ $output == *"$2"* ]] || fail "the worker in ${1#"$clean/"} reports: $output"
 }
 
 make_clean_place
@@ -85,4 +100,4 @@ trap 'as_root rm -rf --one-file-system "$clean"' EXIT
 try_glibc
 try_aarch64
 try_musl x86_64 /lib/ld-musl-x86_64.so.1
-try_musl aarch64 "$(command -v qemu-aarch64-static qemu-aarch64 | sed -n 1p)" "$clean/aarch64/lib/ld-musl-aarch64.so.1"
+try_musl aarch64 "$clean/aarch64/lib/ld-musl-aarch64.so.1" "$(command -v qemu-aarch64-static)"

@@ -29,9 +29,10 @@ unformatted=$(gofmt -l pgx)
 }
 (cd pgx && go vet .)
 
-step 'javac'
+step 'javac, javadoc'
 rm -rf "$classes"
-javac -Xlint:all -Werror -cp "$callers/postgresql.jar" -d "$classes" jdbc/*.java
+javac -Xlint:all -Werror --release 17 -cp "$callers/postgresql.jar" -d "$classes" jdbc/*.java "$root"/bindings/java/data/src/main/java/readpast/data/*.java
+javadoc -quiet -Xdoclint:all,-missing -Werror -d "$classes/doc" "$root"/bindings/java/data/src/main/java/readpast/data/*.java
 
 PGHOST=$(value Server "$READPAST_CONNECTION")
 PGPORT=$(value Port "$READPAST_CONNECTION")
@@ -63,7 +64,7 @@ rust_tests clippy --quiet --all-features --all-targets -- -D warnings
 rust_tests test --quiet --all-features
 step 'pg, of Node'
 "$callers/node/bin/node" --test --test-reporter=dot node/callers.js
-step 'JDBC'
+step 'JDBC, readpast-data of Java'
 java -cp "$classes:$callers/postgresql.jar" Callers
 
 [ -n "${READPAST_TEST_SQLSERVER:-}" ] || {

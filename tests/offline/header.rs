@@ -158,6 +158,12 @@ fn versions_agree() {
     // SAFETY: the version is never NULL and lives for ever.
     assert_eq!(unsafe { CStr::from_ptr(ffi::readpast_version()) }.to_str(), Ok(&*version));
     assert_eq!(number("READPAST_ABI"), i64::from(ffi::readpast_abi()));
+    let port = fs::read_to_string(root("bindings/c/package/vcpkg/readpast/vcpkg.json")).expect("the port is there");
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&port).expect("JSON")["version"],
+        version,
+        "the port of vcpkg"
+    );
     if version.starts_with("0.") {
         assert_eq!(number("READPAST_ABI"), number("READPAST_VERSION_MINOR"), "before 1.0 each minor version is an ABI");
     }

@@ -126,13 +126,14 @@ fn copies_on_the_pages_are_up_to_date() {
     }
     let callers = CALLERS.map(|(path, language)| (path.to_owned(), program(path, language, 60)));
     copies.extend(callers.map(|(path, text)| ("docs/developer.md".to_owned(), path, text)));
-    for (path, language) in [
-        ("tests/callers/shop.py", "python"),
-        ("tests/callers/django_shop/checkout.py", "python"),
-        ("bindings/python/data/src/readpast_data/django/task.toml", "toml"),
+    for (page, path, language) in [
+        ("python", "tests/callers/shop.py", "python"),
+        ("python", "tests/callers/django_shop/checkout.py", "python"),
+        ("python", "bindings/python/data/src/readpast_data/django/task.toml", "toml"),
+        ("java", "tests/callers/jdbc/Shop.java", "java"),
     ] {
-        let text = program(path, language, 22);
-        copies.push(("bindings/python/data/README.md".to_owned(), path.to_owned(), text));
+        let text = program(path, language, 26);
+        copies.push((format!("bindings/{page}/data/README.md"), path.to_owned(), text));
     }
     for (server, language) in [("sql_server", "tsql"), ("postgres", "sql")] {
         let path = format!("tests/documents/queue_four.{server}.sql");

@@ -4,10 +4,14 @@
 #   readpast::static     the static one, with the system libraries it needs
 #   readpast::cpp        readpast.hpp, over the shared one
 #
-# Everything is found from where this file lies (lib/cmake/readpast), so the prefix may be moved.
+# Everything is found from where this file lies (lib/cmake/readpast), so the prefix may be moved. Where /lib is a link to /usr/lib,
+# the header is beside the latter; and Debian has its libraries one folder deeper, in lib/x86_64-linux-gnu.
 
-get_filename_component(_readpast_lib "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+get_filename_component(_readpast_lib "${CMAKE_CURRENT_LIST_DIR}/../.." REALPATH)
 get_filename_component(_readpast_include "${_readpast_lib}/../include" ABSOLUTE)
+if(NOT EXISTS "${_readpast_include}/readpast.h")
+    get_filename_component(_readpast_include "${_readpast_lib}/../../include" ABSOLUTE)
+endif()
 
 if(NOT EXISTS "${_readpast_include}/readpast.h" OR NOT EXISTS "${_readpast_lib}/libreadpast.so")
     set(readpast_FOUND FALSE)

@@ -199,7 +199,8 @@ final class Callers {
             crash(arguments[1], new Given.Item(arguments[2], arguments[3], Integer.parseInt(arguments[4]), "Completed"));
             return;
         }
-        List<Method> tests = Stream.of(Callers.class.getDeclaredMethods())
+        List<Method> tests = Stream.of(Callers.class, Data.class)
+                .flatMap(from -> Stream.of(from.getDeclaredMethods()))
                 .filter(method -> method.getName().startsWith("test"))
                 .sorted(Comparator.comparing(Method::getName))
                 .toList();

@@ -43,7 +43,8 @@ class Readpast(ConanFile):
     def export_sources(self):
         root = self._root()
         for file in Git(self, folder=root).included_files():
-            if not file.startswith(("docs/", "tests/snapshots/", "bindings/csharp/", "bindings/go/", "bindings/python/")):
+            others = tuple(f"bindings/{language}/" for language in ("csharp", "go", "java", "python"))
+            if not file.startswith(("docs/", "tests/snapshots/", *others)):
                 # Conan's own copy would look through all of the folder for each.
                 into = os.path.join(self.export_sources_folder, os.path.dirname(file))
                 os.makedirs(into, exist_ok=True)

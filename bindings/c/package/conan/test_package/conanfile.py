@@ -3,18 +3,23 @@
 import os
 
 from conan import ConanFile
-from conan.tools.cmake import CMake, cmake_layout
+from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 
 
 class ReadpastTest(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
-    generators = "CMakeToolchain"
 
     def requirements(self):
         self.requires(self.tested_reference_str)
 
     def layout(self):
         cmake_layout(self)
+
+    def generate(self):
+        toolchain = CMakeToolchain(self)
+        # It would write into the sources.
+        toolchain.user_presets_path = False
+        toolchain.generate()
 
     def build(self):
         cmake = CMake(self)
