@@ -86,7 +86,8 @@ fn a_script_leaves_its_window_as_it_was_and_does_all_or_nothing() {
             assert!(whole.committed && !whole.in_transaction && !whole.no_exec && whole.done > 3, "{name} {whole:?}");
             let is_own = |batch: &str| !batch.contains("@@TRANCOUNT = 0 SET NOEXEC ON");
             for at in (1..batches.len()).filter(|at| is_own(batches[*at])) {
-                let is_end = batches[at].trim() == "SET NOEXEC OFF;\nSET DEADLOCK_PRIORITY NORMAL;\nSET LOCK_TIMEOUT -1;";
+                let is_end =
+                    batches[at].trim() == "SET NOEXEC OFF;\nSET DEADLOCK_PRIORITY NORMAL;\nSET LOCK_TIMEOUT -1;";
                 for failure in [Failure::AtRun, Failure::AtCompile] {
                     let session = run(&batches, Some((at, failure)));
                     assert!(
