@@ -51,6 +51,8 @@ if [ "${1:-}" = --release ]; then
         not_made+="  vcpkg's package                its port is in bindings/c/package/vcpkg; VCPKG_ROOT names no vcpkg to try it
 "
     "$root/.local/release/bin/hadolint" .ci/package/Dockerfile
+    [ "${READPAST_PROFILE:-dist}" = dist ] || not_made+="  optimized wheels               READPAST_PROFILE is $READPAST_PROFILE
+"
 else
     bindings/python/package/wheel.sh "$clean/wheels" --profile dist
     cp "$clean"/wheels/*.whl "$into/"
@@ -58,8 +60,8 @@ fi
 (cd "$into" && sha256sum -- *.* >SHA256SUMS && cat SHA256SUMS)
 [ "${1:-}" != --release ] || cat <<REPORT
 
-Made, and tried here: all of the above. The wheels for musl were tried without Python, which Debian has for glibc only; the package
-for Fedora and RHEL was installed and used on this Debian.
+Made here: all of the above. Each was tried; crates, NuGet's and pure Python's are by 'make test'. The wheels for musl were tried without
+Python, which Debian has for glibc only; the package for Fedora and RHEL was installed and used on this Debian.
 
 Not made here:
 $not_made  macOS                          its libraries come with Apple's SDK, which no registry has

@@ -164,6 +164,11 @@ fn versions_agree() {
         version,
         "the port of vcpkg"
     );
+    let pom = fs::read_to_string(root("bindings/java/data/pom.xml")).expect("the package of Java is there");
+    assert!(
+        pom.contains(&format!("<artifactId>readpast-data</artifactId>\n  <version>{version}<")),
+        "the package of Java"
+    );
     if version.starts_with("0.") {
         assert_eq!(number("READPAST_ABI"), number("READPAST_VERSION_MINOR"), "before 1.0 each minor version is an ABI");
     }
