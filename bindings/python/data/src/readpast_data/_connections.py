@@ -57,6 +57,9 @@ def rows(of: Target, statement: str, values: Sequence[Any]) -> list[Sequence[Any
     cursor = of.connection.cursor(**_by_place(of))
     try:
         cursor.execute(statement, tuple(values))
+        # A trigger of the table may print: to pyodbc that is a result of its own, without rows.
+        while cursor.description is None and cursor.nextset():
+            pass
         return list(cursor.fetchall())
     finally:
         cursor.close()
